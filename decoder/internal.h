@@ -1,0 +1,142 @@
+/* What the decoder's files share: the parsed table and its parser. Not installed. */
+#ifndef XS_DECODER_INTERNAL_H
+#define XS_DECODER_INTERNAL_H
+
+#include "xolsim.h"
+
+enum {
+    MAX_KERNELS = 128,
+    MAX_NAMES = 32, /* architectures, modes, extensions: bits of a mask */
+    MAX_OPERANDS = XS_MAX_OPERANDS,
+    MAX_HANDLERS = 64,
+    MAX_SITES = 32,
+    MAX_OVERLAPS = 32,
+    MAX_TOKENS = 64
+};
+
+/* The targets a decision applies to: one bit for each name the table declares. */
+typedef struct when {
+    uint64_t kernels[MAX_KERNELS / 64];
+    uint32_t archs, modes;
+    uint32_t ext_any;  /* at least one of these, unless 0 */
+    uint32_t ext_none; /* none of these */
+} when;
+
+typedef struct kernel {
+    char name[16];
+    xs_kernel_kind kind;
+    unsigned order; /* place among the releases; a series or named target has its base's */
+    bool ranged;    /* matches ranges (a named target without a base does not) */
+    int mode;       /* named targets: the only mode, else -1 */
+} kernel;
+
+typedef enum site_kind { SITE_ALIGN, SITE_BOUNDARY } site_kind;
+
+typedef struct site_rule {
+    site_kind kind;
+    unsigned align; /* bytes */
+    const char *error;
+    when when;
+} site_rule;
+
+typedef struct overlap {
+    const char *first, *second;
+    unsigned line;
+} overlap;
+
+typedef struct names {
+    const char *name[MAX_NAMES];
+    size_t count;
+} names;
+
+struct xs_table {
+    char *text; /* the file, cut into NUL-terminated tokens; every name points into it */
+    names archs, modes, exts;
+    uint32_t arch_ext[MAX_NAMES]; /* extensions an architecture has by default */
+    kernel kernels[MAX_KERNELS];
+    size_t kernel_count, release_count; /* releases are the first release_count kernels */
+    xs_operand operands[MAX_OPERANDS];
+    unsigned operand_line[MAX_OPERANDS];
+    size_t operand_count;
+    const char *handlers[MAX_HANDLERS];
+    unsigned handler_line[MAX_HANDLERS];
+    size_t handler_count;
+    site_rule sites[MAX_SITES];
+    size_t site_count;
+    overlap overlaps[MAX_OVERLAPS];
+    size_t overlap_count;
+    xs_rule *rules;
+    size_t rule_count;
+    xs_piece *pieces;
+    size_t piece_count;
+    xs_decision *decisions;
+    when *whens; /* parallel to decisions */
+    size_t decision_count;
+    unsigned granule;
+};
+
+/* The 256 sets of rules that one byte of a word allows, for each of its four bytes: the rules that
+ * match a word are the AND of four rows, and the first one is the lowest bit. */
+struct xs_decoder {
+    const xs_table *table;
+    xs_target target;
+    size_t count, scan_count; /* entries; rules with a bit in rows (count may be one more: no-rule) */
+    size_t set_words;         /* 64-bit words in a set */
+    uint64_t *rows;           /* [4][256][set_words] */
+    uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1];
+    xs_entry entries[XS_MAX_RULES + 1];
+    xs_entry scan[XS_MAX_RULES];
+};
+
+typedef struct token {
+    char *text;
+    unsigned column;
+    bool quoted;
+} token;
+
+typedef struct parser {
+    xs_table *table;
+    unsigned line;
+    bool in_scan;
+    bool no_memory;
+    bool rules_begun; /* declarations come first */
+    xs_rule *current; /* the rule that indented lines belong to, NULL after an error in it */
+    token tokens[MAX_TOKENS];
+    size_t token_count;
+    xs_diag *diags;
+    size_t max_diags, diag_count;
+} parser;
+
+/* diag.c */
+void xs_report(xs_diag *diags, size_t max, size_t *count, unsigned line, unsigned column, const char *code,
+               const char *format, ...) __attribute__((format(printf, 7, 8)));
+#define XS_ERROR(p, column, code, ...)                                                                       \
+    xs_report((p)->diags, (p)->max_diags, &(p)->diag_count, (p)->line, (column), (code), __VA_ARGS__)
+
+/* names.c */
+int xs_names_find(const names *list, const char *name); /* index or -1 */
+xs_reason xs_reason_from(const char *name);             /* XS_WHY_COUNT when unknown */
+xs_flow xs_flow_from(const char *name);                 /* XS_FLOW_NONE when unknown */
+unsigned xs_hazard_from(const char *name);              /* bit, 0 when unknown */
+
+/* declare.c: lines that begin with % */
+void xs_parse_directive(parser *p);
+
+/* when.c */
+bool xs_parse_condition(parser *p, const token *t, when *out); /* false: not a condition */
+when xs_when_always(void);
+bool xs_when_matches(const when *w, const xs_target *target);
+int xs_kernel_find(const xs_table *table, const char *name); /* index or -1 */
+
+/* target.c */
+const xs_decision *xs_rule_decision(const xs_table *table, const xs_rule *rule, const xs_target *target);
+
+/* operands.c */
+int xs_operand_find(const xs_table *table, const char *name);
+
+static inline bool xs_matches(const xs_rule *rule, uint32_t word)
+{
+    return (word & rule->mask) == rule->value;
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* Decisions that need more than the word: where it stands and what stands before it. */
+#include <string.h>
+
+#include "internal.h"
+
+/* Instructions looked at before the probe (MAX_ATOMIC_CONTEXT_SIZE in arm64's decode-insn.c: 128 bytes). */
+enum { SCAN_WINDOW = 32 };
+
+static uint32_t word_at(const xs_text *text, size_t at)
+{
+    uint32_t word = 0;
+    for (size_t i = 0; i < 4 && at + i < text->size; i++)
+        word |= (uint32_t)text->bytes[at + i] << (8 * i);
+    return word;
+}
+
+static size_t size_at(const xs_decoder *d, const xs_text *text, size_t at)
+{
+    return d->sizes[xs_lookup(d, word_at(text, at))];
+}
+
+bool xs_site_on_boundary(const xs_decoder *decoder, const xs_text *text, size_t offset)
+{
+    size_t granule = decoder->table->granule;
+    if (offset >= text->size || offset % granule) return false;
+    if (granule == 4) return true;
+    if (text->starts) return text->starts[offset / granule] != XS_TAIL;
+    size_t at = text->function == XS_NO_FUNCTION ? 0 : text->function;
+    while (at < offset)
+        at += size_at(decoder, text, at);
+    return at == offset;
+}
+
+/* Where the up to SCAN_WINDOW instructions before offset begin, nearest last; returns how many. */
+static size_t starts_before(const xs_decoder *d, const xs_text *text, size_t offset,
+                            size_t starts[SCAN_WINDOW])
+{
+    size_t granule = d->table->granule, count = 0, at = text->function;
+    if (granule == 4 || text->starts) { /* can be found backwards */
+        for (at = offset; at >= text->function + granule && count < SCAN_WINDOW;) {
+            at -= granule;
+            if (granule == 4 || text->starts[at / granule] != XS_TAIL) starts[SCAN_WINDOW - 1 - count++] = at;
+        }
+        memmove(starts, starts + SCAN_WINDOW - count, count * sizeof *starts);
+        return count;
+    }
+    for (; at < offset; at += size_at(d, text, at)) {
+        if (count == SCAN_WINDOW) memmove(starts, starts + 1, --count * sizeof *starts);
+        starts[count++] = at;
+    }
+    return count;
+}
+
+/* What the scan list says of a word; XS_TAIL: nothing, go on. */
+static xs_class scan_word(const xs_decoder *d, uint32_t word)
+{
+    for (size_t i = 0; i < d->scan_count; i++)
+        if (xs_matches(d->scan[i].rule, word)) return d->scan[i].decision->cls;
+    return XS_TAIL;
+}
+
+bool xs_site_in_exclusive(const xs_decoder *decoder, const xs_text *text, size_t offset)
+{
+    size_t starts[SCAN_WINDOW];
+    if (!decoder->scan_count || text->function == XS_NO_FUNCTION || offset >= text->size) return false;
+    for (size_t n = starts_before(decoder, text, offset, starts); n-- > 0;) {
+        xs_class cls = scan_word(decoder, word_at(text, starts[n]));
+        if (cls != XS_TAIL) return cls == XS_REJECT;
+    }
+    return false;
+}
+
+/* ---- hazards --------------------------------------------------------------------------------- */
+
+static bool condition_holds(const xs_hazard_if *h, const int64_t *op)
+{
+    if (h->left < 0) return true;
+    return op[h->left] == (h->right < 0 ? h->value : op[h->right]);
+}
+
+/* What running a word in a slot does, given why ideal does not. */
+static unsigned slot_hazard(xs_reason why)
+{
+    switch (why) {
+    case XS_WHY_PC_RELATIVE:
+    case XS_WHY_BRANCH: return XS_HAZARD_CORRUPTS;
+    case XS_WHY_EXCLUSIVE: return XS_HAZARD_LIVELOCK;
+    case XS_WHY_SYSTEM_REGISTER: return XS_HAZARD_WRONG;
+    case XS_WHY_SEQUENCE:
+    case XS_WHY_HINT:
+    case XS_WHY_EXCEPTION: return XS_HAZARD_UNSAFE;
+    default: return 0; /* faster in a handler but right in the slot, or no instruction at all */
+    }
+}
+
+unsigned xs_hazards(const xs_insn *insn, const xs_entry *ideal)
+{
+    const xs_decision *k = insn->entry->decision;
+    unsigned found = 0;
+    for (int i = 0; i < 2; i++)
+        if (k->hazard[i].hazard && condition_holds(&k->hazard[i], insn->op)) found |= k->hazard[i].hazard;
+    if (!ideal || !ideal->rule) return found;
+    const xs_decision *right = ideal->decision;
+    if (k->cls == XS_SLOT && right->cls != XS_SLOT) return found | slot_hazard(right->reason);
+    bool slot_is_right = right->cls == XS_SLOT || right->reason == XS_WHY_FASTER;
+    bool real = right->reason != XS_WHY_UNALLOCATED && right->reason != XS_WHY_TRAP;
+    if (k->cls == XS_REJECT && slot_is_right && real) return found | XS_HAZARD_NEEDLESS;
+    return found;
+}
+
+/* ---- the decision ---------------------------------------------------------------------------- */
+
+static void refuse(xs_site *site, xs_reason reason, const char *error)
+{
+    site->cls = XS_REJECT;
+    site->reason = reason;
+    site->error = error;
+}
+
+/* The %site lines of the target; false when one refuses. */
+static bool place_allows(const xs_decoder *d, const xs_text *text, size_t offset, xs_site *site)
+{
+    for (size_t i = 0; i < d->table->site_count; i++) {
+        const site_rule *s = &d->table->sites[i];
+        if (!xs_when_matches(&s->when, &d->target)) continue;
+        bool aligned = s->kind != SITE_ALIGN || (text->addr + offset) % s->align == 0;
+        bool starts = s->kind != SITE_BOUNDARY ||
+                      (text->function != XS_NO_FUNCTION && xs_site_on_boundary(d, text, offset));
+        if (aligned && starts) continue;
+        refuse(site, aligned ? XS_WHY_BOUNDARY : XS_WHY_ALIGNMENT, s->error);
+        return false;
+    }
+    return true;
+}
+
+/* What only the surroundings can tell, against ideal. */
+static unsigned place_hazards(const xs_decoder *d, const xs_text *text, size_t offset, const xs_site *site)
+{
+    if (site->cls != XS_REJECT)
+        return (site->in_exclusive ? XS_HAZARD_LIVELOCK : 0u) |
+               (xs_site_on_boundary(d, text, offset) ? 0u : XS_HAZARD_CORRUPTS);
+    bool by_scan =
+        site->insn.entry && site->insn.entry->decision->cls != XS_REJECT && site->reason == XS_WHY_EXCLUSIVE;
+    return by_scan && !site->in_exclusive ? XS_HAZARD_NEEDLESS : 0;
+}
+
+xs_status xs_site_decide(const xs_decoder *decoder, const xs_decoder *ideal, const xs_text *text,
+                         size_t offset, xs_site *site)
+{
+    *site = (xs_site){.cls = XS_REJECT, .reason = XS_WHY_BOUNDARY, .error = "EINVAL"};
+    if (offset >= text->size) return XS_E_RANGE;
+    xs_status status = xs_decode(decoder, text->bytes + offset, text->size - offset, &site->insn);
+    if (status != XS_OK) return status;
+    if (ideal) site->in_exclusive = xs_site_in_exclusive(ideal, text, offset);
+    if (place_allows(decoder, text, offset, site)) {
+        const xs_decision *d = site->insn.entry->decision;
+        site->cls = d->cls;
+        site->reason = d->reason;
+        site->error = d->error;
+        if (d->cls != XS_REJECT && xs_site_in_exclusive(decoder, text, offset))
+            refuse(site, XS_WHY_EXCLUSIVE, "EINVAL");
+    }
+    if (ideal) {
+        const xs_entry *right = &ideal->entries[xs_lookup(ideal, site->insn.word)];
+        site->hazards = xs_hazards(&site->insn, right) | place_hazards(decoder, text, offset, site);
+    }
+    return XS_OK;
+}
