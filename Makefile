@@ -30,7 +30,7 @@ MAIN_OBJ  := $(BUILD)/cli/main.o
 
 Q = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2);)
 
-all: $(BUILD)/libxolsim.a
+all: $(BUILD)/xolsim $(BUILD)/libxolsim.a
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

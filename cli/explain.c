@@ -1,0 +1,383 @@
+/* explain: everything about one word or one site. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sites.h"
+
+/* What is explained: bytes at an address, perhaps in a file. */
+typedef struct subject {
+    view view;
+    xs_image *image; /* NULL: words from the command line */
+    code code;
+    word_list words;
+    xs_text text;
+    size_t offset;
+    site_place place;
+} subject;
+
+/* ---- the word, drawn ------------------------------------------------------------------------- */
+
+/* A stretch of bits that belongs together: a piece of an operand, or fixed bits. */
+typedef struct stretch {
+    unsigned lsb, len;
+    char label[32];
+} stretch;
+
+static void label_piece(const xs_table *t, const xs_piece *p, char *buf, size_t size)
+{
+    size_t count;
+    const char *name = xs_table_operands(t, &count)[p->operand].name;
+    if (p->len == 1 && p->to == 0)
+        snprintf(buf, size, "%s", name);
+    else if (p->len == 1)
+        snprintf(buf, size, "%s[%u]", name, p->to);
+    else
+        snprintf(buf, size, "%s[%u:%u]", name, p->to + p->len - 1u, p->to);
+}
+
+/* Cut a rule's word into stretches, from the highest bit down; returns how many. */
+static size_t cut(const xs_table *t, const xs_rule *rule, stretch out[32])
+{
+    const xs_piece *p = xs_table_pieces(t, rule), *end = p + rule->piece_count;
+    size_t n = 0;
+    for (unsigned top = rule->width; top > 0; top = out[n++].lsb) {
+        bool operand = p < end && p->lsb + p->len == top;
+        unsigned low = operand ? p->lsb : p < end ? p->lsb + p->len : 0u;
+        out[n] = (stretch){.lsb = low, .len = top - low, .label = ""};
+        if (operand) label_piece(t, p++, out[n].label, sizeof out[n].label);
+    }
+    return n;
+}
+
+static unsigned stretch_width(const stretch *s)
+{
+    unsigned label = (unsigned)strlen(s->label);
+    return s->len > label ? s->len : label;
+}
+
+static void draw(FILE *f, const xs_table *t, const xs_rule *rule, uint32_t word)
+{
+    stretch cuts[32];
+    size_t n = cut(t, rule, cuts);
+    fputs("  bit   ", f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, " %-*u", (int)stretch_width(&cuts[i]), cuts[i].lsb + cuts[i].len - 1);
+    fputs("\n        ", f);
+    for (size_t i = 0; i < n; i++) {
+        fputc(' ', f);
+        for (unsigned b = cuts[i].len; b-- > 0;)
+            fputc(word >> (cuts[i].lsb + b) & 1 ? '1' : '0', f);
+        fprintf(f, "%*s", (int)(stretch_width(&cuts[i]) - cuts[i].len), "");
+    }
+    fputs("\n        ", f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, " %-*s", (int)stretch_width(&cuts[i]), cuts[i].label);
+    fputc('\n', f);
+}
+
+/* The most telling line for a word: the first in the file that matches, whatever target it is for. */
+static const xs_rule *telling_rule(const xs_table *t, uint32_t word)
+{
+    size_t count;
+    const xs_rule *rules = xs_table_rules(t, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!rules[i].scan && (word & rules[i].mask) == rules[i].value) return &rules[i];
+    return NULL;
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+/* Kernels in a row that treat the word the same way. */
+typedef struct era {
+    size_t first, last; /* kernels */
+    xs_entry entry;
+} era;
+
+static bool same_treatment(const xs_entry *a, const xs_entry *b)
+{
+    return a->decision && b->decision && a->decision->cls == b->decision->cls &&
+           strcmp(a->decision->handler, b->decision->handler) == 0;
+}
+
+static xs_entry treatment(const view *v, size_t kernel, size_t mode, uint32_t word)
+{
+    xs_target t = v->target;
+    t.kernel = (uint8_t)kernel;
+    t.mode = (uint8_t)mode;
+    return xs_table_find(v->table, &t, word);
+}
+
+/* The eras of the releases; series and named targets stand alone. Returns how many. */
+static size_t find_eras(const view *v, size_t mode, uint32_t word, era eras[256])
+{
+    size_t n = 0;
+    for (size_t k = 0; xs_table_kernel(v->table, k) && n < 256; k++) {
+        xs_entry e = treatment(v, k, mode, word);
+        if (!e.rule) continue;
+        bool release = xs_table_kernel_kind(v->table, k) == XS_KERNEL_RELEASE;
+        if (release && n && same_treatment(&eras[n - 1].entry, &e))
+            eras[n - 1].last = k;
+        else
+            eras[n++] = (era){k, k, e};
+    }
+    return n;
+}
+
+static void era_name(const view *v, const era *e, char *buf, size_t size)
+{
+    const char *first = xs_table_kernel(v->table, e->first), *last = xs_table_kernel(v->table, e->last);
+    if (e->first == e->last)
+        snprintf(buf, size, "%s", first);
+    else
+        snprintf(buf, size, "%s to %s", first, last);
+}
+
+/* A series is worth a line when it differs from the release it is based on. */
+static bool worth_showing(const view *v, const era *eras, size_t n, const era *e)
+{
+    if (xs_table_kernel_kind(v->table, e->first) != XS_KERNEL_STABLE) return true;
+    char base[16];
+    const char *name = xs_table_kernel(v->table, e->first);
+    snprintf(base, sizeof base, "%.*s", (int)strlen(name) - 2, name);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = eras[i].first; k <= eras[i].last; k++)
+            if (strcmp(xs_table_kernel(v->table, k), base) == 0)
+                return !same_treatment(&eras[i].entry, &e->entry);
+    return true;
+}
+
+static json_object *era_json(const view *v, const era *e, const char *mode)
+{
+    char name[64];
+    json_object *row = json_object_new_object();
+    era_name(v, e, name, sizeof name);
+    json_object_object_add(row, "kernels", json_object_new_string(name));
+    json_object_object_add(row, "mode", json_object_new_string(mode));
+    json_object_object_add(row, "class", json_object_new_string(xs_class_name(e->entry.decision->cls)));
+    json_object_object_add(row, "rule", json_object_new_string(e->entry.rule->name));
+    json_object_object_add(row, "handler", json_name(e->entry.decision->handler));
+    json_object_object_add(row, "reason", json_object_new_string(xs_reason_name(e->entry.decision->reason)));
+    json_object_object_add(row, "errno", json_name(e->entry.decision->error));
+    json_object_object_add(row, "note", json_name(e->entry.decision->note));
+    return row;
+}
+
+static const column history_columns[] = {{"kernels", "  KERNELS", 14}, {"mode", "MODE", 7},
+                                         {"class", "CLASS", 8},        {"handler", "HANDLER", 26},
+                                         {"rule", "RULE", 12},         {"note", "NOTE", 0}};
+
+static void print_history(const view *v, output *out, uint32_t word)
+{
+    era eras[256];
+    output_list(out, "history", history_columns, sizeof history_columns / sizeof *history_columns);
+    for (size_t m = 0; xs_table_mode(v->table, m); m++) {
+        size_t n = find_eras(v, m, word, eras);
+        for (size_t i = 0; i < n; i++) {
+            bool named = xs_table_kernel_kind(v->table, eras[i].first) == XS_KERNEL_NAMED;
+            if (!worth_showing(v, eras, n, &eras[i]) || (named && m > 0)) continue;
+            output_row(out, "history", era_json(v, &eras[i], named ? "-" : xs_table_mode(v->table, m)));
+        }
+    }
+    output_list_end(out);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static const char *class_sentence(xs_class cls)
+{
+    switch (cls) {
+    case XS_SIMULATE: return "a handler edits the saved registers";
+    case XS_SLOT: return "the word is copied and single-stepped out of line";
+    default: return "the probe cannot be placed";
+    }
+}
+
+static void line(FILE *f, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void line(FILE *f, const char *key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(f, "%-9s ", key);
+    vfprintf(f, format, args);
+    fputc('\n', f);
+    va_end(args);
+}
+
+static void print_operands(FILE *f, const view *v, const xs_rule *rule, uint32_t word, uint64_t addr)
+{
+    xs_decision none = {.handler = "-"};
+    xs_entry entry = {rule, &none};
+    size_t count;
+    const xs_operand *operands = xs_table_operands(v->table, &count);
+    xs_insn insn = {.word = word, .size = rule->width / 8, .entry = &entry};
+    uint64_t seen = 0;
+    xs_rule_operands(v->table, rule, word, insn.op);
+    for (size_t i = 0; i < rule->piece_count; i++) {
+        unsigned n = xs_table_pieces(v->table, rule)[i].operand;
+        if (seen >> n & 1) continue;
+        seen |= UINT64_C(1) << n;
+        int64_t value = insn.op[n];
+        uint64_t base = operands[n].kind == XS_OPERAND_PAGE ? addr & ~UINT64_C(4095) : addr;
+        fprintf(f, "  %-7s ", operands[n].name);
+        if (operands[n].kind == XS_OPERAND_REG)
+            fprintf(f, "%s%" PRId64 "\n", operands[n].prefix, value);
+        else if (operands[n].kind == XS_OPERAND_UNSIGNED)
+            fprintf(f, "0x%" PRIx64 "\n", (uint64_t)value);
+        else if (operands[n].kind == XS_OPERAND_SIGNED)
+            fprintf(f, "%" PRId64 "\n", value);
+        else
+            fprintf(f, "%+" PRId64 ", 0x%" PRIx64 "\n", value, base + (uint64_t)value);
+    }
+}
+
+static void print_text(output *out, const subject *s, const xs_site *site)
+{
+    const view *v = &s->view;
+    const xs_decision *d = site->insn.entry->decision;
+    const xs_rule *telling = telling_rule(v->table, site->insn.word);
+    insn_text text;
+    char hazards[128];
+    text_of(v, &site->insn, s->place.addr, &text);
+    hazards_text(site->hazards, hazards, sizeof hazards);
+    if (s->place.file)
+        line(out->f, "site", "%s: %s+0x%" PRIx64 ", %s at 0x%" PRIx64 ", file offset 0x%" PRIx64,
+             s->place.file, s->place.function ? s->place.function : "?", s->place.function_offset,
+             s->place.section, s->place.addr, s->place.file_offset);
+    line(out->f, "word", "0x%0*" PRIx32 "  %s%s", site->insn.size * 2, site->insn.word, text.text,
+         text.ours ? "  (from the table: Capstone has no opinion)" : "");
+    line(out->f, "target", "%s", v->name);
+    line(out->f, "class", "%s%s%s: %s", output_paint(out, site->cls), xs_class_name(site->cls),
+         output_plain(out), class_sentence(site->cls));
+    line(out->f, "reason", "%s%s%s", xs_reason_name(site->reason),
+         *d->note && site->cls == d->cls ? ": " : "", site->cls == d->cls ? d->note : "");
+    line(out->f, "rule", "%s (line %u)", site->insn.entry->rule->name, d->line);
+    line(out->f, "handler", "%s", site->cls == XS_SIMULATE ? d->handler : "-");
+    line(out->f, "errno", "%s", site->error);
+    line(out->f, "hazards", "%s", hazards);
+    if (site->in_exclusive) line(out->f, "exclusive", "between a load-exclusive and its store");
+    line(out->f, "encoding", "%s", telling ? telling->name : "-");
+    if (telling) {
+        draw(out->f, v->table, telling, site->insn.word);
+        print_operands(out->f, v, telling, site->insn.word, s->place.addr);
+    }
+    line(out->f, "history", "%s", "how each kernel treats this word");
+}
+
+static int print_site(const options *o, output *out, const subject *s)
+{
+    xs_site site;
+    xs_status status = xs_site_decide(s->view.decoder, s->view.ideal, &s->text, s->offset, &site);
+    if (status != XS_OK) return complain(STATUS_INPUT, "%s: %s", o->args[0], xs_status_text(status));
+    output_begin(out);
+    if (out->format == FORMAT_TEXT)
+        print_text(out, s, &site);
+    else if (out->format != FORMAT_TSV) {
+        output_value(out, "target", NULL, json_object_new_string(s->view.name));
+        output_value(out, "site", "site", site_json(&s->view, &site, &s->place));
+    }
+    print_history(&s->view, out, site.insn.word);
+    output_end(out);
+    return STATUS_OK;
+}
+
+/* ---- finding the subject --------------------------------------------------------------------- */
+
+static int open_words(const options *o, subject *s)
+{
+    int status = view_open(&s->view, o, NULL, NULL);
+    if (status != STATUS_OK) return status;
+    status = words_read(o, s->view.granule, &s->words);
+    s->text = (xs_text){.bytes = s->words.bytes, .size = s->words.size, .addr = o->at};
+    s->place.addr = o->at;
+    return status;
+}
+
+/* "FUNC", "FUNC+OFF" or "0xADDR" as an address; NULL function: an address. */
+static int find_addr(const char *path, const xs_image *image, char *where, uint64_t *addr, size_t *section)
+{
+    *section = SIZE_MAX;
+    if (parse_number(where, addr)) return STATUS_OK;
+    char *plus = strrchr(where, '+');
+    uint64_t offset = 0;
+    if (plus && parse_number(plus + 1, &offset)) *plus = '\0';
+    for (size_t i = 0; i < image->function_count; i++) {
+        if (strcmp(image->functions[i].name, where) != 0) continue;
+        *addr = image->functions[i].addr + offset;
+        *section = image->ranges[image->functions[i].range].section_index;
+        return STATUS_OK;
+    }
+    return complain(STATUS_INPUT, "%s: no function '%s'", path, where);
+}
+
+static int place_in_image(const char *path, subject *s, uint64_t addr, size_t section)
+{
+    const xs_range *range = xs_image_range_at(s->image, addr, section);
+    if (!range) return complain(STATUS_INPUT, "%s: 0x%" PRIx64 " is not in the code of the file", path, addr);
+    const xs_function *f = xs_image_function_at(s->image, addr, range->section_index);
+    size_t r = (size_t)(range - s->image->ranges);
+    s->offset = (size_t)(addr - range->addr);
+    s->text = (xs_text){.bytes = range->bytes,
+                        .size = (size_t)range->size,
+                        .addr = range->addr,
+                        .function = XS_NO_FUNCTION,
+                        .starts = s->code.classes[r]};
+    if (f) s->text.function = f->range == r ? (size_t)(f->addr - range->addr) : 0;
+    s->place = (site_place){
+        .file = path, .section = range->section, .addr = addr, .file_offset = range->offset + s->offset};
+    if (f) {
+        s->place.function = f->name;
+        s->place.function_offset = addr - f->addr;
+    }
+    return STATUS_OK;
+}
+
+static int open_site(const options *o, char *path, char *where, subject *s)
+{
+    static const char *const archs[] = {"arm64", "riscv32", "riscv64"};
+    char why[256];
+    uint64_t addr;
+    size_t section;
+    if (xs_image_open(path, NULL, &s->image, why, sizeof why) != XS_IMAGE_OK)
+        return complain(STATUS_INPUT, "%s: %s", path, why);
+    int status = view_open(&s->view, o, archs[s->image->arch], s->image->isa);
+    if (status != STATUS_OK) return status;
+    if (!code_open(&s->code, s->image, &s->view)) return complain(STATUS_INTERNAL, "out of memory");
+    status = find_addr(path, s->image, where, &addr, &section);
+    return status == STATUS_OK ? place_in_image(path, s, addr, section) : status;
+}
+
+/* The colon between file and place: function names have colons too, and so may paths. NULL: none. */
+static char *split(char *text)
+{
+    for (char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+        *colon = '\0';
+        bool file = access(text, F_OK) == 0;
+        *colon = ':';
+        if (file) return colon;
+    }
+    return strchr(text, ':');
+}
+
+int command_explain(const options *o)
+{
+    subject s = {0};
+    output out;
+    if (o->count == 0) return complain(STATUS_USAGE, "explain HEX | FILE:FUNC[+OFF] | FILE:0xADDR");
+    char *path = strdup(o->args[0]);
+    char *colon = path ? split(path) : NULL;
+    if (colon) *colon = '\0';
+    int status = colon ? open_site(o, path, colon + 1, &s) : open_words(o, &s);
+    if (status == STATUS_OK && !output_open(&out, o))
+        status = STATUS_INPUT;
+    else if (status == STATUS_OK)
+        status = worse(print_site(o, &out, &s), output_close(&out));
+    code_close(&s.code);
+    view_close(&s.view);
+    xs_image_close(s.image);
+    free(s.words.bytes);
+    free(path);
+    return status;
+}
