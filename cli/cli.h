@@ -20,6 +20,7 @@ enum { FAIL_REJECT = 1, FAIL_SLOT = 2, FAIL_HAZARD = 4 };
 typedef struct options {
     const char *target, *arch, *kernel, *mode, *table; /* NULL: not given */
     const char *output, *symbol, *section;
+    bool table_text; /* --text table: not Capstone's */
     output_format format;
     sites_kind sites;
     sort_key sort;
@@ -98,6 +99,7 @@ typedef struct insn_text {
     char text[224];
     bool ours; /* from the table's operands: Capstone has no opinion */
 } insn_text;
+const xs_rule *telling_rule(const view *v, const xs_insn *insn);
 void text_of(const view *v, const xs_insn *insn, uint64_t addr, insn_text *out);
 
 /* site.c: one row for a site, the same in every command. */

@@ -78,14 +78,18 @@ static void draw(FILE *f, const xs_table *t, const xs_rule *rule, uint32_t word)
     fputc('\n', f);
 }
 
-/* The most telling line for a word: the first in the file that matches, whatever target it is for. */
-static const xs_rule *telling_rule(const xs_table *t, uint32_t word)
+/* The line whose picture tells most: text's, or if that names no instruction, the most exact one that
+ * any kernel or named target has for this word. */
+static const xs_rule *pictured_rule(const view *v, const xs_insn *insn)
 {
-    size_t count;
-    const xs_rule *rules = xs_table_rules(t, &count);
-    for (size_t i = 0; i < count; i++)
-        if (!rules[i].scan && (word & rules[i].mask) == rules[i].value) return &rules[i];
-    return NULL;
+    const xs_rule *best = telling_rule(v, insn);
+    for (size_t k = 0; xs_table_kernel(v->table, k); k++) {
+        xs_target t = v->target;
+        t.kernel = (uint8_t)k;
+        const xs_rule *rule = xs_table_find(v->table, &t, insn->word).rule;
+        if (rule && __builtin_popcount(rule->mask) > __builtin_popcount(best->mask)) best = rule;
+    }
+    return best;
 }
 
 /* ---- history --------------------------------------------------------------------------------- */
@@ -208,18 +212,16 @@ static void line(FILE *f, const char *key, const char *format, ...)
 
 static void print_operands(FILE *f, const view *v, const xs_rule *rule, uint32_t word, uint64_t addr)
 {
-    xs_decision none = {.handler = "-"};
-    xs_entry entry = {rule, &none};
     size_t count;
     const xs_operand *operands = xs_table_operands(v->table, &count);
-    xs_insn insn = {.word = word, .size = rule->width / 8, .entry = &entry};
+    int64_t op[XS_MAX_OPERANDS];
     uint64_t seen = 0;
-    xs_rule_operands(v->table, rule, word, insn.op);
+    xs_rule_operands(v->table, rule, word, op);
     for (size_t i = 0; i < rule->piece_count; i++) {
         unsigned n = xs_table_pieces(v->table, rule)[i].operand;
         if (seen >> n & 1) continue;
         seen |= UINT64_C(1) << n;
-        int64_t value = insn.op[n];
+        int64_t value = op[n];
         uint64_t base = operands[n].kind == XS_OPERAND_PAGE ? addr & ~UINT64_C(4095) : addr;
         fprintf(f, "  %-7s ", operands[n].name);
         if (operands[n].kind == XS_OPERAND_REG)
@@ -233,11 +235,21 @@ static void print_operands(FILE *f, const view *v, const xs_rule *rule, uint32_t
     }
 }
 
+static void print_ideal(FILE *f, const view *v, const xs_site *site)
+{
+    size_t count;
+    if (!v->ideal) return;
+    const xs_decision *d =
+        xs_decoder_entries(v->ideal, &count)[xs_lookup(v->ideal, site->insn.word)].decision;
+    line(f, "ideal", "%s, %s%s%s", xs_class_name(d->cls), xs_reason_name(d->reason), *d->note ? ": " : "",
+         d->note);
+}
+
 static void print_text(output *out, const subject *s, const xs_site *site)
 {
     const view *v = &s->view;
     const xs_decision *d = site->insn.entry->decision;
-    const xs_rule *telling = telling_rule(v->table, site->insn.word);
+    const xs_rule *telling = pictured_rule(v, &site->insn);
     insn_text text;
     char hazards[128];
     text_of(v, &site->insn, s->place.addr, &text);
@@ -257,12 +269,11 @@ static void print_text(output *out, const subject *s, const xs_site *site)
     line(out->f, "handler", "%s", site->cls == XS_SIMULATE ? d->handler : "-");
     line(out->f, "errno", "%s", site->error);
     line(out->f, "hazards", "%s", hazards);
+    print_ideal(out->f, v, site);
     if (site->in_exclusive) line(out->f, "exclusive", "between a load-exclusive and its store");
-    line(out->f, "encoding", "%s", telling ? telling->name : "-");
-    if (telling) {
-        draw(out->f, v->table, telling, site->insn.word);
-        print_operands(out->f, v, telling, site->insn.word, s->place.addr);
-    }
+    line(out->f, "encoding", "%s", telling->name);
+    draw(out->f, v->table, telling, site->insn.word);
+    print_operands(out->f, v, telling, site->insn.word, s->place.addr);
     line(out->f, "history", "%s", "how each kernel treats this word");
 }
 

@@ -28,22 +28,35 @@ enum {
     OPT_WORDS,
     OPT_BYTES,
     OPT_AT,
+    OPT_TEXT,
     OPT_HELP,
     OPT_VERSION
 };
 
 static const struct option long_options[] = {
-    {"target", required_argument, NULL, OPT_TARGET},   {"arch", required_argument, NULL, OPT_ARCH},
-    {"kernel", required_argument, NULL, OPT_KERNEL},   {"mode", required_argument, NULL, OPT_MODE},
-    {"table", required_argument, NULL, OPT_TABLE},     {"format", required_argument, NULL, OPT_FORMAT},
-    {"output", required_argument, NULL, 'o'},          {"color", required_argument, NULL, OPT_COLOR},
-    {"fail-on", required_argument, NULL, OPT_FAIL_ON}, {"jobs", required_argument, NULL, OPT_JOBS},
-    {"sites", required_argument, NULL, OPT_SITES},     {"symbol", required_argument, NULL, OPT_SYMBOL},
-    {"section", required_argument, NULL, OPT_SECTION}, {"class", required_argument, NULL, OPT_CLASS},
-    {"sort", required_argument, NULL, OPT_SORT},       {"summary", no_argument, NULL, OPT_SUMMARY},
-    {"words", no_argument, NULL, OPT_WORDS},           {"bytes", no_argument, NULL, OPT_BYTES},
-    {"at", required_argument, NULL, OPT_AT},           {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},       {NULL, 0, NULL, 0},
+    {"target", required_argument, NULL, OPT_TARGET},
+    {"arch", required_argument, NULL, OPT_ARCH},
+    {"kernel", required_argument, NULL, OPT_KERNEL},
+    {"mode", required_argument, NULL, OPT_MODE},
+    {"table", required_argument, NULL, OPT_TABLE},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"output", required_argument, NULL, 'o'},
+    {"color", required_argument, NULL, OPT_COLOR},
+    {"fail-on", required_argument, NULL, OPT_FAIL_ON},
+    {"jobs", required_argument, NULL, OPT_JOBS},
+    {"sites", required_argument, NULL, OPT_SITES},
+    {"symbol", required_argument, NULL, OPT_SYMBOL},
+    {"section", required_argument, NULL, OPT_SECTION},
+    {"class", required_argument, NULL, OPT_CLASS},
+    {"sort", required_argument, NULL, OPT_SORT},
+    {"summary", no_argument, NULL, OPT_SUMMARY},
+    {"words", no_argument, NULL, OPT_WORDS},
+    {"bytes", no_argument, NULL, OPT_BYTES},
+    {"at", required_argument, NULL, OPT_AT},
+    {"text", required_argument, NULL, OPT_TEXT},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
 };
 
 /* Which commands an option belongs to. */
@@ -51,7 +64,7 @@ static unsigned commands_of(int opt)
 {
     if (opt >= OPT_SITES && opt <= OPT_SUMMARY) return CLASSIFY;
     if (opt == OPT_WORDS || opt == OPT_FAIL_ON || opt == OPT_JOBS) return CLASSIFY;
-    if (opt == OPT_BYTES || opt == OPT_AT) return CLASSIFY | EXPLAIN;
+    if (opt == OPT_BYTES || opt == OPT_AT || opt == OPT_TEXT) return CLASSIFY | EXPLAIN;
     return ANY;
 }
 
@@ -84,6 +97,7 @@ void options_help(FILE *f)
           "  --at ADDR         address of the first word\n"
           "  --fail-on WHAT    exit 1 if a site is reject, slot or hazard (a list)\n"
           "  --jobs N          files worked on at the same time (default: one per core)\n"
+          "  --text SOURCE     instruction text from capstone (the default) or from the table alone\n"
           "output:\n"
           "  --format F        text, json, jsonl or tsv;  -o FILE, --output FILE\n"
           "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
@@ -135,6 +149,7 @@ static const char *const formats[] = {"text", "json", "jsonl", "tsv", NULL};
 static const char *const site_kinds[] = {"entry", "usdt", "return", "all", NULL};
 static const char *const sort_keys[] = {"addr", "name", "class", "size", NULL};
 static const char *const class_names[] = {"reject", "simulate", "slot", NULL};
+static const char *const text_sources[] = {"capstone", "table", NULL};
 static const char *const colors[] = {"never", "auto", "always", NULL};
 static const char *const findings[] = {"reject", "slot", "hazard", NULL};
 
@@ -176,6 +191,7 @@ static bool parse_word(options *o, int opt)
     case OPT_SITES: o->sites = (sites_kind)(i = choice("sites", optarg, site_kinds)); break;
     case OPT_SORT: o->sort = (sort_key)(i = choice("sort", optarg, sort_keys)); break;
     case OPT_CLASS: o->cls = i = choice("class", optarg, class_names); break;
+    case OPT_TEXT: o->table_text = (i = choice("text", optarg, text_sources)) == 1; break;
     case OPT_COLOR: o->color = (i = choice("color", optarg, colors)) - 1; break;
     default: break;
     }

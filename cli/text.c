@@ -19,31 +19,46 @@ static void put_operand(const view *v, const xs_insn *insn, unsigned i, uint64_t
     }
 }
 
-/* A line that names no instruction: it leaves whole bytes of the word open. */
+/* A line that names no instruction, only a region. */
 static bool is_anonymous(const xs_rule *rule)
 {
     return __builtin_popcount(rule->mask) <= 3;
 }
 
+/* The line that tells most about a word: ideal's, which names what kernels lump together; else the
+ * target's own. */
+const xs_rule *telling_rule(const view *v, const xs_insn *insn)
+{
+    size_t count;
+    const xs_rule *own = insn->entry->rule;
+    const xs_rule *ideal =
+        v->ideal ? xs_decoder_entries(v->ideal, &count)[xs_lookup(v->ideal, insn->word)].rule : own;
+    return is_anonymous(ideal) || ideal->width != own->width ? own : ideal;
+}
+
+/* "addi rd=x2, rs1=x2, simm=-16": operands in the order in which the table declares them. */
 static void own_text(const view *v, const xs_insn *insn, uint64_t addr, insn_text *out)
 {
-    const xs_rule *rule = insn->entry->rule;
+    const xs_rule *rule = telling_rule(v, insn);
     const xs_piece *pieces = xs_table_pieces(v->table, rule);
-    uint64_t shown = 0;
+    xs_insn told = {.word = insn->word};
+    uint64_t drawn = 0;
     if (is_anonymous(rule)) {
         snprintf(out->mnemonic, sizeof out->mnemonic, ".insn");
         snprintf(out->text, sizeof out->text, ".insn 0x%0*" PRIx32, insn->size * 2, insn->word);
         return;
     }
+    xs_rule_operands(v->table, rule, insn->word, told.op);
+    for (size_t i = 0; i < rule->piece_count; i++)
+        drawn |= UINT64_C(1) << pieces[i].operand;
     snprintf(out->mnemonic, sizeof out->mnemonic, "%s", rule->name);
-    snprintf(out->text, sizeof out->text, "%s", rule->name);
-    for (size_t i = 0; i < rule->piece_count; i++) {
+    int at = snprintf(out->text, sizeof out->text, "%s", rule->name);
+    for (unsigned i = 0; i < XS_MAX_OPERANDS && at < (int)sizeof out->text; i++) {
         char operand[64];
-        if (shown >> pieces[i].operand & 1) continue;
-        put_operand(v, insn, pieces[i].operand, addr, operand, sizeof operand);
-        size_t at = strlen(out->text);
-        snprintf(out->text + at, sizeof out->text - at, "%s%s", shown ? ", " : " ", operand);
-        shown |= UINT64_C(1) << pieces[i].operand;
+        if (!(drawn >> i & 1)) continue;
+        put_operand(v, &told, i, addr, operand, sizeof operand);
+        at += snprintf(out->text + at, sizeof out->text - (size_t)at, "%s%s",
+                       strchr(out->text, ' ') ? ", " : " ", operand);
     }
 }
 

@@ -133,7 +133,7 @@ static int open_named(view *v, const options *o, const char *target, const char 
     open_ideal(v, isa);
     v->granule = xs_table_granule(v->table);
     v->is_arm = strncmp(target, "arm64", 5) == 0;
-    v->disasm = open_disasm(target);
+    v->disasm = o->table_text ? NULL : open_disasm(target);
     return STATUS_OK;
 }
 
