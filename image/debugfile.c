@@ -17,7 +17,8 @@ typedef struct debug_link {
 
 /* The name, padding to a multiple of 4, the CRC. A name with a slash could lead anywhere, and none has one.
  */
-static debug_link read_link(img_loading *loading) {
+static debug_link read_link(img_loading *loading)
+{
     const img_file *file = &loading->file;
     const img_section *section = img_section_named(file, ".gnu_debuglink");
     img_slice slice = img_section_slice(file, section);
@@ -32,7 +33,8 @@ static debug_link read_link(img_loading *loading) {
 }
 
 /* Equal build-ids settle it, without reading the whole file; the CRC is for files that have none. */
-static bool belongs(const img_loading *loading, const img_file *debug, const debug_link *link) {
+static bool belongs(const img_loading *loading, const img_file *debug, const debug_link *link)
+{
     const GElf_Ehdr *ours = &loading->file.ehdr, *theirs = &debug->ehdr;
     if (ours->e_machine != theirs->e_machine || ours->e_ident[EI_CLASS] != theirs->e_ident[EI_CLASS])
         return false;
@@ -46,7 +48,8 @@ static bool belongs(const img_loading *loading, const img_file *debug, const deb
 }
 
 /* True: it is the one. A file that is not there is no news; one that is and cannot be used is. */
-static bool try_path(img_loading *loading, const debug_link *link, const char *path) {
+static bool try_path(img_loading *loading, const debug_link *link, const char *path)
+{
     img_file *debug = &loading->debug;
     xs_image_status status = path ? img_file_open(debug, path, NULL, 0) : XS_IMAGE_E_OPEN;
     if (status != XS_IMAGE_OK) {
@@ -65,7 +68,8 @@ static bool try_path(img_loading *loading, const debug_link *link, const char *p
 }
 
 /* DIR/.build-id/ab/cdef....debug */
-static bool try_build_id(img_loading *loading, const debug_link *link, const char *debug_dir) {
+static bool try_build_id(img_loading *loading, const debug_link *link, const char *debug_dir)
+{
     img_slice id = img_build_id(&loading->file);
     char hex[2 * 64 + 1];
     if (id.size < 2 || id.size > 64) return false;
@@ -75,7 +79,8 @@ static bool try_build_id(img_loading *loading, const debug_link *link, const cha
                     img_string(loading, "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2));
 }
 
-static bool try_link(img_loading *loading, const debug_link *link, const char *debug_dir) {
+static bool try_link(img_loading *loading, const debug_link *link, const char *debug_dir)
+{
     char *real = link->name ? realpath(loading->image.path, NULL) : NULL;
     if (!real) return false;
     const char *dir = dirname(real);
@@ -86,7 +91,8 @@ static bool try_link(img_loading *loading, const debug_link *link, const char *d
     return found;
 }
 
-bool img_read_debug_file(img_loading *loading, const char *debug_dir) {
+bool img_read_debug_file(img_loading *loading, const char *debug_dir)
+{
     debug_link link = read_link(loading);
     if (!debug_dir) debug_dir = "/usr/lib/debug";
     if (!try_build_id(loading, &link, debug_dir) && !try_link(loading, &link, debug_dir)) return false;

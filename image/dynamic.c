@@ -23,7 +23,8 @@ typedef struct dynamic_table {
     uint64_t relocations, relocations_size, plt_relocations, plt_relocations_size;
 } dynamic_table;
 
-static uint64_t *entry_of(dynamic_table *dynamic, int64_t tag) {
+static uint64_t *entry_of(dynamic_table *dynamic, int64_t tag)
+{
     switch (tag) {
     case DT_STRTAB: return &dynamic->strings;
     case DT_STRSZ: return &dynamic->strings_size;
@@ -40,21 +41,24 @@ static uint64_t *entry_of(dynamic_table *dynamic, int64_t tag) {
     }
 }
 
-static const GElf_Phdr *segment_of_type(const img_file *file, uint32_t type) {
+static const GElf_Phdr *segment_of_type(const img_file *file, uint32_t type)
+{
     for (size_t i = 0; i < file->segment_count; i++) {
         if (file->segments[i].p_type == type) return &file->segments[i];
     }
     return NULL;
 }
 
-static img_slice dynamic_slice(const img_file *file) {
+static img_slice dynamic_slice(const img_file *file)
+{
     const GElf_Phdr *segment = segment_of_type(file, PT_DYNAMIC);
     img_slice slice = segment ? img_file_slice(file, segment->p_offset, segment->p_filesz) : (img_slice){0};
     slice.size -= slice.size % (2 * (uint64_t)img_word_size(file));
     return slice;
 }
 
-bool img_dynamic_value(const img_file *file, int64_t tag, uint64_t *value) {
+bool img_dynamic_value(const img_file *file, int64_t tag, uint64_t *value)
+{
     img_slice slice = dynamic_slice(file);
     Elf_Data *data = img_file_data(file, slice, ELF_T_DYN);
     GElf_Dyn entry;
@@ -66,7 +70,8 @@ bool img_dynamic_value(const img_file *file, int64_t tag, uint64_t *value) {
     return false;
 }
 
-static bool read_dynamic(const img_file *file, dynamic_table *dynamic) {
+static bool read_dynamic(const img_file *file, dynamic_table *dynamic)
+{
     Elf_Data *data = img_file_data(file, dynamic_slice(file), ELF_T_DYN);
     GElf_Dyn entry;
     for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
@@ -77,17 +82,20 @@ static bool read_dynamic(const img_file *file, dynamic_table *dynamic) {
 }
 
 /* From addr to the end of the file; who uses it knows where to stop. */
-static img_slice from_address(const img_file *file, uint64_t addr) {
+static img_slice from_address(const img_file *file, uint64_t addr)
+{
     return addr ? img_file_slice(file, img_address_offset(file, addr), UINT64_MAX) : (img_slice){0};
 }
 
-static uint64_t word_at(const img_file *file, img_slice slice, uint64_t index) {
+static uint64_t word_at(const img_file *file, img_slice slice, uint64_t index)
+{
     return index < slice.size / 4 ? img_read(file, slice.data + 4 * index, 4) : 0;
 }
 
 /* .gnu.hash does not say how many symbols there are: the last chain of the highest bucket ends at the last.
  */
-static uint64_t count_by_gnu_hash(const img_file *file, img_slice table) {
+static uint64_t count_by_gnu_hash(const img_file *file, img_slice table)
+{
     uint64_t buckets = word_at(file, table, 0), first = word_at(file, table, 1),
              bloom = word_at(file, table, 2);
     uint64_t bucket_at = 4 + bloom * (img_word_size(file) / 4), highest = 0;
@@ -104,13 +112,15 @@ static uint64_t count_by_gnu_hash(const img_file *file, img_slice table) {
     return highest + 1;
 }
 
-static uint64_t count_symbols(const img_file *file, const dynamic_table *dynamic) {
+static uint64_t count_symbols(const img_file *file, const dynamic_table *dynamic)
+{
     if (dynamic->hash) return word_at(file, from_address(file, dynamic->hash), 1); /* nchain */
     if (dynamic->gnu_hash) return count_by_gnu_hash(file, from_address(file, dynamic->gnu_hash));
     return 0;
 }
 
-static void make_up(img_loading *loading, unsigned index, img_section section) {
+static void make_up(img_loading *loading, unsigned index, img_section section)
+{
     section.offset = img_address_offset(&loading->file, section.addr);
     if (!section.addr) return;
     if (section.offset == UINT64_MAX || section.offset >= loading->file.raw_size) {
@@ -123,7 +133,8 @@ static void make_up(img_loading *loading, unsigned index, img_section section) {
 }
 
 /* Until a JUMP_SLOT is bound, its GOT slot points to the start of the PLT; that is what the file holds. */
-static void make_up_plt(img_loading *loading) {
+static void make_up_plt(img_loading *loading)
+{
     const img_file *file = &loading->file;
     unsigned word = img_word_size(file);
     uint64_t each = 3 * (uint64_t)word;
@@ -136,7 +147,8 @@ static void make_up_plt(img_loading *loading) {
     make_up(loading, MADE_PLT, (img_section){".plt", 0, addr, 0, most, SHT_PROGBITS, 0});
 }
 
-static void make_up_all(img_loading *loading, const dynamic_table *dynamic) {
+static void make_up_all(img_loading *loading, const dynamic_table *dynamic)
+{
     const img_file *file = &loading->file;
     uint64_t count = count_symbols(file, dynamic);
     uint64_t limit = file->raw_size / sizeof(Elf32_Sym) + 1, each = img_word_size(file) == 8 ? 24 : 16;
@@ -157,7 +169,8 @@ static void make_up_all(img_loading *loading, const dynamic_table *dynamic) {
     make_up_plt(loading);
 }
 
-void img_make_up_sections(img_loading *loading) {
+void img_make_up_sections(img_loading *loading)
+{
     img_file *file = &loading->file;
     dynamic_table dynamic = {0};
     if (file->section_count > 1) return;
@@ -182,21 +195,25 @@ typedef struct hole {
     uint64_t start, end;
 } hole;
 
-static int by_start(const void *a, const void *b) {
+static int by_start(const void *a, const void *b)
+{
     const hole *one = a, *two = b;
     return one->start < two->start ? -1 : one->start > two->start;
 }
 
-static void add_hole(hole *holes, size_t *count, uint64_t start, uint64_t size) {
+static void add_hole(hole *holes, size_t *count, uint64_t start, uint64_t size)
+{
     if (size && start + size > start) holes[(*count)++] = (hole){start, start + size};
 }
 
-static bool is_data_segment(uint32_t type) {
+static bool is_data_segment(uint32_t type)
+{
     return type == PT_INTERP || type == PT_NOTE || type == PT_DYNAMIC || type == PT_GNU_EH_FRAME ||
            type == PT_GNU_PROPERTY || type == PT_RISCV_ATTRIBUTES || type == PT_PHDR;
 }
 
-static size_t find_holes(const img_file *file, hole *holes) {
+static size_t find_holes(const img_file *file, hole *holes)
+{
     size_t count = 0;
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *segment = &file->segments[i];
@@ -213,7 +230,8 @@ static size_t find_holes(const img_file *file, hole *holes) {
     return count;
 }
 
-static void mark_hole(img_loading *loading, uint64_t start, uint64_t end) {
+static void mark_hole(img_loading *loading, uint64_t start, uint64_t end)
+{
     size_t code = img_range_index(loading, &loading->code, start, SIZE_MAX);
     if (code == SIZE_MAX) return;
     uint32_t section = loading->code.items[code].section_index;
@@ -223,7 +241,8 @@ static void mark_hole(img_loading *loading, uint64_t start, uint64_t end) {
 
 /* An executable segment begins with headers and tables. What the file itself says is not code is marked so,
  * by the same means as mapping symbols do; what nothing tells apart (.rodata) stays. */
-void img_mark_segment_data(img_loading *loading) {
+void img_mark_segment_data(img_loading *loading)
+{
     const img_file *file = &loading->file;
     if (!file->made_up_sections) return;
     hole *holes = calloc(2 * file->segment_count + MADE_COUNT, sizeof *holes);

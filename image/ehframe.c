@@ -22,7 +22,8 @@ typedef struct frame_reader {
     img_candidates *found;
 } frame_reader;
 
-static unsigned encoded_size(const img_file *file, uint8_t encoding) {
+static unsigned encoded_size(const img_file *file, uint8_t encoding)
+{
     switch (encoding & 0x0f) {
     case DW_EH_PE_absptr: return img_word_size(file);
     case DW_EH_PE_udata2:
@@ -36,7 +37,8 @@ static unsigned encoded_size(const img_file *file, uint8_t encoding) {
 }
 
 /* A value, sign-extended if its encoding says so. */
-static uint64_t read_encoded(const img_file *file, const uint8_t *at, uint8_t encoding) {
+static uint64_t read_encoded(const img_file *file, const uint8_t *at, uint8_t encoding)
+{
     unsigned size = encoded_size(file, encoding);
     uint64_t value = img_read(file, at, size);
     if (!(encoding & DW_EH_PE_signed) || size == 8) return value;
@@ -45,7 +47,8 @@ static uint64_t read_encoded(const img_file *file, const uint8_t *at, uint8_t en
 }
 
 /* The FDE pointer encoding is the byte of the augmentation data that belongs to the letter R. */
-static uint8_t encoding_of(const frame_reader *frames, const Dwarf_CIE *cie) {
+static uint8_t encoding_of(const frame_reader *frames, const Dwarf_CIE *cie)
+{
     const uint8_t *at = cie->augmentation_data, *end = at ? at + cie->augmentation_data_size : NULL;
     if (cie->augmentation[0] != 'z') return cie->augmentation[0] ? DW_EH_PE_omit : DW_EH_PE_absptr;
     for (const char *letter = cie->augmentation + 1; *letter; letter++) {
@@ -62,7 +65,8 @@ static uint8_t encoding_of(const frame_reader *frames, const Dwarf_CIE *cie) {
     return DW_EH_PE_absptr;
 }
 
-static uint8_t cie_encoding(frame_reader *frames, Dwarf_Off at) {
+static uint8_t cie_encoding(frame_reader *frames, Dwarf_Off at)
+{
     if (at == frames->last_cie) return frames->encoding;
     Dwarf_CFI_Entry entry;
     Dwarf_Off next;
@@ -76,7 +80,8 @@ static uint8_t cie_encoding(frame_reader *frames, Dwarf_Off at) {
 }
 
 /* False: the entry's start cannot be computed. A length that is cut off counts as 0. */
-static bool decode_fde(frame_reader *frames, const Dwarf_FDE *fde, uint64_t *start, uint64_t *length) {
+static bool decode_fde(frame_reader *frames, const Dwarf_FDE *fde, uint64_t *start, uint64_t *length)
+{
     uint8_t encoding = cie_encoding(frames, fde->CIE_pointer);
     unsigned size = encoding == DW_EH_PE_omit ? 0 : encoded_size(frames->file, encoding);
     uint64_t room = (uint64_t)(fde->end - fde->start);
@@ -93,7 +98,8 @@ static bool decode_fde(frame_reader *frames, const Dwarf_FDE *fde, uint64_t *sta
     return true;
 }
 
-static void add_fde(frame_reader *frames, const Dwarf_FDE *fde, Dwarf_Off at) {
+static void add_fde(frame_reader *frames, const Dwarf_FDE *fde, Dwarf_Off at)
+{
     img_loading *loading = frames->loading;
     uint64_t start = 0, length = 0;
     if (!decode_fde(frames, fde, &start, &length)) {
@@ -106,7 +112,8 @@ static void add_fde(frame_reader *frames, const Dwarf_FDE *fde, Dwarf_Off at) {
     }
 }
 
-static void walk(frame_reader *frames) {
+static void walk(frame_reader *frames)
+{
     const unsigned char *ident = frames->file->ehdr.e_ident;
     for (Dwarf_Off at = 0, next = 0; at < frames->data.d_size; at = next) {
         Dwarf_CFI_Entry entry;
@@ -121,7 +128,8 @@ static void walk(frame_reader *frames) {
 }
 
 /* .eh_frame_hdr begins with a version, three encodings and a pointer to .eh_frame. */
-static img_slice frames_by_header(const img_file *file, uint64_t *addr) {
+static img_slice frames_by_header(const img_file *file, uint64_t *addr)
+{
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *segment = &file->segments[i];
         if (segment->p_type != PT_GNU_EH_FRAME) continue;
@@ -138,7 +146,8 @@ static img_slice frames_by_header(const img_file *file, uint64_t *addr) {
 }
 
 /* A relocatable file's entries have no addresses yet; it cannot be without .symtab either. */
-void img_read_eh_frame(img_loading *loading, img_candidates *found) {
+void img_read_eh_frame(img_loading *loading, img_candidates *found)
+{
     const img_file *file = &loading->file;
     if (loading->image.relocatable) return;
     frame_reader frames = {

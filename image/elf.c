@@ -18,7 +18,8 @@ typedef struct elf_head {
     uint64_t first_section_size; /* holds the number of sections when e_shnum is 0 */
 } elf_head;
 
-static uint64_t read_bytes(const uint8_t *at, unsigned bytes, bool big_endian) {
+static uint64_t read_bytes(const uint8_t *at, unsigned bytes, bool big_endian)
+{
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++) {
         value |= (uint64_t)at[i] << 8 * (big_endian ? bytes - 1 - i : i);
@@ -26,7 +27,8 @@ static uint64_t read_bytes(const uint8_t *at, unsigned bytes, bool big_endian) {
     return value;
 }
 
-static uint64_t field(const elf_head *head, size_t at64, size_t at32, unsigned size64, unsigned size32) {
+static uint64_t field(const elf_head *head, size_t at64, size_t at32, unsigned size64, unsigned size32)
+{
     bool wide = head->bytes[EI_CLASS] == ELFCLASS64;
     return read_bytes(head->bytes + (wide ? at64 : at32), wide ? size64 : size32,
                       head->bytes[EI_DATA] == ELFDATA2MSB);
@@ -36,7 +38,8 @@ static uint64_t field(const elf_head *head, size_t at64, size_t at32, unsigned s
     field(head, offsetof(Elf64_Ehdr, name), offsetof(Elf32_Ehdr, name), sizeof(((Elf64_Ehdr *)0)->name),     \
           sizeof(((Elf32_Ehdr *)0)->name))
 
-static const char *machine_name(uint64_t machine) {
+static const char *machine_name(uint64_t machine)
+{
     switch (machine) {
     case EM_386: return "32-bit x86";
     case EM_X86_64: return "x86-64";
@@ -52,7 +55,8 @@ static const char *machine_name(uint64_t machine) {
     }
 }
 
-static xs_image_status check_machine(const elf_head *head, char *why, size_t size) {
+static xs_image_status check_machine(const elf_head *head, char *why, size_t size)
+{
     uint64_t machine = FIELD(head, e_machine);
     if (machine == EM_AARCH64 || machine == EM_RISCV) return XS_IMAGE_OK;
     const char *name = machine_name(machine);
@@ -64,7 +68,8 @@ static xs_image_status check_machine(const elf_head *head, char *why, size_t siz
     return XS_IMAGE_E_ARCH;
 }
 
-static const char *magic_problem(const elf_head *head) {
+static const char *magic_problem(const elf_head *head)
+{
     if (head->file_size == 0) return "the file is empty";
     if (head->count >= 8 && !memcmp(head->bytes, "!<arch>\n", 8)) {
         return "an archive of object files; extract a member first";
@@ -77,7 +82,8 @@ static const char *magic_problem(const elf_head *head) {
     return NULL;
 }
 
-static const char *type_problem(const elf_head *head) {
+static const char *type_problem(const elf_head *head)
+{
     uint64_t header_size = head->bytes[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
     if (head->count < header_size) return "truncated in the ELF header";
     if (head->bytes[EI_VERSION] != EV_CURRENT) return "damaged ELF header: unknown version";
@@ -89,7 +95,8 @@ static const char *type_problem(const elf_head *head) {
 
 /* A file cut short loses its section headers, which come last: that is worth an error, not a guess from the
  * segments, of which parts are gone too. */
-static xs_image_status check_sections(const elf_head *head, char *why, size_t size) {
+static xs_image_status check_sections(const elf_head *head, char *why, size_t size)
+{
     uint64_t at = FIELD(head, e_shoff), each = FIELD(head, e_shentsize), count = FIELD(head, e_shnum);
     uint64_t right = head->bytes[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
     if (at == 0) return XS_IMAGE_OK;
@@ -108,7 +115,8 @@ static xs_image_status check_sections(const elf_head *head, char *why, size_t si
     return XS_IMAGE_OK;
 }
 
-static xs_image_status check_head(const elf_head *head, char *why, size_t size) {
+static xs_image_status check_head(const elf_head *head, char *why, size_t size)
+{
     const char *problem = magic_problem(head);
     if (!problem) {
         xs_image_status status = check_machine(head, why, size);
@@ -121,7 +129,8 @@ static xs_image_status check_head(const elf_head *head, char *why, size_t size) 
 }
 
 /* Where the size field of section header 0 is; UINT64_MAX when it is not in the file. */
-static uint64_t first_section_size_at(const elf_head *head) {
+static uint64_t first_section_size_at(const elf_head *head)
+{
     bool wide = head->count == sizeof head->bytes && head->bytes[EI_CLASS] == ELFCLASS64;
     uint64_t in_header = wide ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
     uint64_t at = head->count < sizeof(Elf32_Ehdr) ? 0 : FIELD(head, e_shoff);
@@ -129,12 +138,14 @@ static uint64_t first_section_size_at(const elf_head *head) {
     return fits ? at + in_header : UINT64_MAX;
 }
 
-static void finish_head(elf_head *head, const uint8_t *size_field) {
+static void finish_head(elf_head *head, const uint8_t *size_field)
+{
     bool wide = head->bytes[EI_CLASS] == ELFCLASS64;
     head->first_section_size = read_bytes(size_field, wide ? 8 : 4, head->bytes[EI_DATA] == ELFDATA2MSB);
 }
 
-static bool read_head(int fd, uint64_t file_size, elf_head *head) {
+static bool read_head(int fd, uint64_t file_size, elf_head *head)
+{
     *head = (elf_head){.file_size = file_size};
     ssize_t count = pread(fd, head->bytes, sizeof head->bytes, 0);
     if (count < 0) return false;
@@ -146,7 +157,8 @@ static bool read_head(int fd, uint64_t file_size, elf_head *head) {
     return true;
 }
 
-static void head_from_memory(const uint8_t *bytes, size_t count, elf_head *head) {
+static void head_from_memory(const uint8_t *bytes, size_t count, elf_head *head)
+{
     *head = (elf_head){.file_size = count};
     head->count = count < sizeof head->bytes ? count : sizeof head->bytes;
     memcpy(head->bytes, bytes, head->count);
@@ -155,7 +167,8 @@ static void head_from_memory(const uint8_t *bytes, size_t count, elf_head *head)
     finish_head(head, at != UINT64_MAX ? bytes + at : none);
 }
 
-static img_slice section_names(const img_file *file) {
+static img_slice section_names(const img_file *file)
+{
     size_t index = 0;
     GElf_Shdr header;
     if (elf_getshdrstrndx(file->elf, &index) != 0) return (img_slice){0};
@@ -164,7 +177,8 @@ static img_slice section_names(const img_file *file) {
     return img_section_strings(file, &names);
 }
 
-static bool read_sections(img_file *file) {
+static bool read_sections(img_file *file)
+{
     size_t count = 0;
     if (elf_getshdrnum(file->elf, &count) != 0) count = 0;
     file->sections = calloc(count ? count : 1, sizeof *file->sections);
@@ -185,7 +199,8 @@ static bool read_sections(img_file *file) {
     return true;
 }
 
-static bool read_segments(img_file *file) {
+static bool read_segments(img_file *file)
+{
     size_t count = 0;
     if (elf_getphdrnum(file->elf, &count) != 0) return true;
     if (count > file->raw_size / sizeof(Elf32_Phdr)) count = 0;
@@ -198,7 +213,8 @@ static bool read_segments(img_file *file) {
     return true;
 }
 
-static xs_image_status read_tables(img_file *file, char *why, size_t size) {
+static xs_image_status read_tables(img_file *file, char *why, size_t size)
+{
     size_t raw_size = 0;
     file->raw = (const uint8_t *)elf_rawfile(file->elf, &raw_size);
     file->raw_size = raw_size;
@@ -211,7 +227,8 @@ static xs_image_status read_tables(img_file *file, char *why, size_t size) {
     return XS_IMAGE_E_NOMEM;
 }
 
-static xs_image_status finish_open(img_file *file, const elf_head *head, char *why, size_t size) {
+static xs_image_status finish_open(img_file *file, const elf_head *head, char *why, size_t size)
+{
     xs_image_status status = check_head(head, why, size);
     if (status != XS_IMAGE_OK) return status;
     elf_version(EV_CURRENT);
@@ -224,7 +241,8 @@ static xs_image_status finish_open(img_file *file, const elf_head *head, char *w
 
 /* O_NONBLOCK: opening a FIFO without a writer must not hang. */
 static xs_image_status open_regular(img_file *file, const char *path, struct stat *about, char *why,
-                                    size_t size) {
+                                    size_t size)
+{
     file->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, about) != 0) {
         char text[128];
@@ -236,7 +254,8 @@ static xs_image_status open_regular(img_file *file, const char *path, struct sta
     return XS_IMAGE_E_OPEN;
 }
 
-xs_image_status img_file_open(img_file *file, const char *path, char *why, size_t size) {
+xs_image_status img_file_open(img_file *file, const char *path, char *why, size_t size)
+{
     *file = (img_file){.fd = -1};
     struct stat about;
     xs_image_status status = open_regular(file, path, &about, why, size);
@@ -255,7 +274,8 @@ xs_image_status img_file_open(img_file *file, const char *path, char *why, size_
     return status;
 }
 
-xs_image_status img_file_from_memory(img_file *file, uint8_t *bytes, size_t count, char *why, size_t size) {
+xs_image_status img_file_from_memory(img_file *file, uint8_t *bytes, size_t count, char *why, size_t size)
+{
     *file = (img_file){.fd = -1, .unpacked = bytes};
     elf_head head;
     head_from_memory(bytes, count, &head);
@@ -264,7 +284,8 @@ xs_image_status img_file_from_memory(img_file *file, uint8_t *bytes, size_t coun
     return status;
 }
 
-void img_file_close(img_file *file) {
+void img_file_close(img_file *file)
+{
     free(file->sections);
     free(file->segments);
     elf_end(file->elf);
@@ -273,25 +294,29 @@ void img_file_close(img_file *file) {
     *file = (img_file){.fd = -1};
 }
 
-img_slice img_file_slice(const img_file *file, uint64_t offset, uint64_t size) {
+img_slice img_file_slice(const img_file *file, uint64_t offset, uint64_t size)
+{
     if (offset >= file->raw_size) return (img_slice){0};
     uint64_t rest = file->raw_size - offset;
     return (img_slice){file->raw + offset, size < rest ? size : rest};
 }
 
-img_slice img_section_slice(const img_file *file, const img_section *section) {
+img_slice img_section_slice(const img_file *file, const img_section *section)
+{
     if (!section || section->type == SHT_NOBITS || section->type == SHT_NULL) return (img_slice){0};
     return img_file_slice(file, section->offset, section->size);
 }
 
-const img_section *img_section_named(const img_file *file, const char *name) {
+const img_section *img_section_named(const img_file *file, const char *name)
+{
     for (size_t i = 1; i < file->section_count; i++) {
         if (!strcmp(file->sections[i].name, name)) return &file->sections[i];
     }
     return NULL;
 }
 
-const img_section *img_section_of_type(const img_file *file, uint32_t type, uint32_t link) {
+const img_section *img_section_of_type(const img_file *file, uint32_t type, uint32_t link)
+{
     for (size_t i = 1; i < file->section_count; i++) {
         const img_section *section = &file->sections[i];
         if (section->type == type && (link == SHN_UNDEF || section->link == link)) return section;
@@ -299,28 +324,33 @@ const img_section *img_section_of_type(const img_file *file, uint32_t type, uint
     return NULL;
 }
 
-Elf_Data *img_file_data(const img_file *file, img_slice slice, Elf_Type type) {
+Elf_Data *img_file_data(const img_file *file, img_slice slice, Elf_Type type)
+{
     if (!slice.size) return NULL;
     return elf_getdata_rawchunk(file->elf, (int64_t)(slice.data - file->raw), slice.size, type);
 }
 
 /* Cut behind the last NUL, so that looking up a name is a comparison and not a search. */
-img_slice img_section_strings(const img_file *file, const img_section *section) {
+img_slice img_section_strings(const img_file *file, const img_section *section)
+{
     img_slice strings = img_section_slice(file, section);
     while (strings.size && strings.data[strings.size - 1])
         strings.size--;
     return strings;
 }
 
-const char *img_slice_string(img_slice strings, uint64_t offset) {
+const char *img_slice_string(img_slice strings, uint64_t offset)
+{
     return offset < strings.size ? (const char *)strings.data + offset : NULL;
 }
 
-uint64_t img_read(const img_file *file, const uint8_t *at, unsigned bytes) {
+uint64_t img_read(const img_file *file, const uint8_t *at, unsigned bytes)
+{
     return read_bytes(at, bytes, file->ehdr.e_ident[EI_DATA] == ELFDATA2MSB);
 }
 
-uint64_t img_address_offset(const img_file *file, uint64_t addr) {
+uint64_t img_address_offset(const img_file *file, uint64_t addr)
+{
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *segment = &file->segments[i];
         if (segment->p_type != PT_LOAD || addr < segment->p_vaddr) continue;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void describe(img_loading *loading) {
+static void describe(img_loading *loading)
+{
     xs_image *image = &loading->image;
     const img_file *file = &loading->file;
     image->elf32 = file->ehdr.e_ident[EI_CLASS] == ELFCLASS32;
@@ -27,7 +28,8 @@ static void describe(img_loading *loading) {
 
 /* Debug files are for what .symtab of the file itself lacks; they may hold mapping symbols too, so they are
  * read even when no functions are wanted. */
-static void read_all_symbols(img_loading *loading, const xs_image_options *options) {
+static void read_all_symbols(img_loading *loading, const xs_image_options *options)
+{
     bool complete = img_read_symbols(loading, &loading->file, SHT_SYMTAB, XS_SOURCE_SYMTAB);
     img_read_symbols(loading, &loading->file, SHT_DYNSYM, XS_SOURCE_DYNSYM);
     if (!complete && !options->no_debug_files) complete = img_read_debug_file(loading, options->debug_dir);
@@ -35,7 +37,8 @@ static void read_all_symbols(img_loading *loading, const xs_image_options *optio
     loading->all_named = complete;
 }
 
-static void load(img_loading *loading, const xs_image_options *options) {
+static void load(img_loading *loading, const xs_image_options *options)
+{
     describe(loading);
     img_read_riscv_isa(loading);
     img_collect_code(loading);
@@ -55,7 +58,8 @@ static void load(img_loading *loading, const xs_image_options *options) {
     img_make_functions(loading);
 }
 
-static xs_image_status result_of(const img_loading *loading, char *why, size_t size) {
+static xs_image_status result_of(const img_loading *loading, char *why, size_t size)
+{
     if (loading->out_of_memory) {
         img_say(why, size, "out of memory");
         return XS_IMAGE_E_NOMEM;
@@ -73,7 +77,8 @@ static xs_image_status result_of(const img_loading *loading, char *why, size_t s
     return XS_IMAGE_E_EMPTY;
 }
 
-static void free_working_memory(img_loading *loading) {
+static void free_working_memory(img_loading *loading)
+{
     free(loading->code.items);
     free(loading->marks.items);
     free(loading->candidates.items);
@@ -83,7 +88,8 @@ static void free_working_memory(img_loading *loading) {
 }
 
 xs_image_status xs_image_open(const char *path, const xs_image_options *options, xs_image **out, char *why,
-                              size_t size) {
+                              size_t size)
+{
     static const xs_image_options defaults = {0};
     *out = NULL;
     img_say(why, size, "%s", "");
@@ -109,7 +115,8 @@ xs_image_status xs_image_open(const char *path, const xs_image_options *options,
     return XS_IMAGE_OK;
 }
 
-void xs_image_close(xs_image *image) {
+void xs_image_close(xs_image *image)
+{
     img_loading *loading = (img_loading *)image;
     if (!loading) return;
     free(image->functions);
@@ -123,20 +130,23 @@ void xs_image_close(xs_image *image) {
     free(loading);
 }
 
-const xs_range *xs_image_range_at(const xs_image *image, uint64_t addr, size_t section_index) {
+const xs_range *xs_image_range_at(const xs_image *image, uint64_t addr, size_t section_index)
+{
     const img_loading *loading = (const img_loading *)image;
     size_t index = img_range_index(loading, &loading->ranges, addr, section_index);
     return index == SIZE_MAX ? NULL : &image->ranges[index];
 }
 
-static bool is_after(const xs_image *image, const xs_function *function, uint64_t addr, size_t section) {
+static bool is_after(const xs_image *image, const xs_function *function, uint64_t addr, size_t section)
+{
     size_t own = image->ranges[function->range].section_index;
     if (image->relocatable && own != section) return own > section;
     return function->addr > addr;
 }
 
 /* The last function that starts at or before addr, or the nearest around it that still holds addr. */
-static const xs_function *function_in(const img_loading *loading, uint64_t addr, size_t section) {
+static const xs_function *function_in(const img_loading *loading, uint64_t addr, size_t section)
+{
     const xs_image *image = &loading->image;
     size_t low = 0, high = image->function_count;
     while (low < high) {
@@ -156,7 +166,8 @@ static const xs_function *function_in(const img_loading *loading, uint64_t addr,
     return NULL;
 }
 
-const xs_function *xs_image_function_at(const xs_image *image, uint64_t addr, size_t section_index) {
+const xs_function *xs_image_function_at(const xs_image *image, uint64_t addr, size_t section_index)
+{
     const img_loading *loading = (const img_loading *)image;
     if (!image->relocatable || section_index != SIZE_MAX) return function_in(loading, addr, section_index);
     const xs_function *found = NULL;

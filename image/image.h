@@ -18,15 +18,16 @@ typedef enum xs_image_status {
 typedef enum xs_image_arch { XS_IMAGE_ARM64, XS_IMAGE_RISCV32, XS_IMAGE_RISCV64 } xs_image_arch;
 
 /* A run of instructions: part of an executable section (or, in a file without section headers, of an
- * executable segment) that no mapping symbol calls data. Sorted by addr; ranges do not overlap. */
+ * executable segment) that no mapping symbol calls data. Sorted by addr; ranges do not overlap. In an ET_REL
+ * file, where every section starts at 0, sorted by section, then addr. */
 typedef struct xs_range {
-    const char *section;  /* section name, or "segment N" */
-    uint64_t addr;        /* virtual address (ET_REL: offset in the section) */
-    uint64_t offset;      /* file offset, what a uprobe takes */
-    uint64_t size;        /* bytes */
-    const uint8_t *bytes; /* in the mapped file */
-    const char *isa;      /* RISC-V: the ISA string in force ("rv64i2p1_m2p0_..."), else NULL */
-    unsigned section_index;
+    const char *section;    /* section name, or "segment N" */
+    uint64_t addr;          /* virtual address (ET_REL: offset in the section) */
+    uint64_t offset;        /* file offset, what a uprobe takes */
+    uint64_t size;          /* bytes */
+    const uint8_t *bytes;   /* in the mapped file */
+    const char *isa;        /* RISC-V: the ISA string in force ("rv64i2p1_m2p0_..."), else NULL */
+    unsigned section_index; /* of the section; of the segment when there are no sections */
 } xs_range;
 
 /* Where a function was learned from, best first. */
@@ -45,7 +46,10 @@ typedef enum xs_source {
 const char *xs_source_name(xs_source source);
 
 /* A function, once per address: aliases are counted, the name is the best one (global before weak
- * before local, then the first in the file). Sorted by range, then addr. */
+ * before local, then the first in the file). Sorted by range, then addr. Functions are STT_FUNC and
+ * STT_GNU_IFUNC symbols, in a kernel or kernel module also untyped ones; a start without a symbol adds a
+ * function when no other one, by its declared size, covers it. Names are bytes from the file, fit for a
+ * terminal or JSON only after escaping. */
 typedef struct xs_function {
     const char *name;    /* "" is never used: a function without a symbol is called "sub_<hex addr>" */
     const char *version; /* symbol version, or "" */
@@ -54,11 +58,12 @@ typedef struct xs_function {
     uint64_t offset;     /* file offset of the entry */
     size_t range;        /* index of the range that holds the entry */
     xs_source source;
-    unsigned aliases; /* other names of the same address */
-    bool ifunc;       /* STT_GNU_IFUNC: this is the resolver */
+    unsigned aliases;               /* other names of the same address */
+    const char *const *alias_names; /* so many of them, sorted */
+    bool ifunc;                     /* STT_GNU_IFUNC: this is the resolver */
 } xs_function;
 
-/* A USDT site (.note.stapsdt, version 3), address adjusted by .stapsdt.base. */
+/* A USDT site (.note.stapsdt, version 3), address adjusted by .stapsdt.base. In the order of the notes. */
 typedef struct xs_usdt {
     const char *provider, *name;
     const char *args;   /* as in the note, unparsed */

@@ -109,7 +109,8 @@ const char *img_slice_string(img_slice strings, uint64_t offset); /* NULL: not i
 uint64_t img_read(const img_file *file, const uint8_t *at,
                   unsigned bytes);                                /* 1, 2, 4 or 8, file's byte order */
 uint64_t img_address_offset(const img_file *file, uint64_t addr); /* by segments; UINT64_MAX: none */
-static inline unsigned img_word_size(const img_file *file) {
+static inline unsigned img_word_size(const img_file *file)
+{
     return file->ehdr.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
 }
 
@@ -175,6 +176,7 @@ void img_remark_add(img_loading *loading, img_remark_kind kind, const char *form
 void img_publish_remarks(img_loading *loading);
 void img_say(char *why, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void *img_make_room(img_loading *loading, void *items, size_t count, size_t *room, size_t item_size);
+const char **img_names(img_loading *loading, size_t count); /* room for so many; NULL: no memory */
 char *img_string(img_loading *loading, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void img_free_strings(img_loading *loading);
 

@@ -6,13 +6,15 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *isa_of(img_loading *loading, const char *isa) {
+static const char *isa_of(img_loading *loading, const char *isa)
+{
     size_t length = strcspn(isa, "."); /* a suffix only makes the symbol unique */
     return isa[length] ? img_string(loading, "%.*s", (int)length, isa) : isa;
 }
 
 /* "$x", "$d", "$x.anything", "$d.anything"; RISC-V also "$xrv64i2p1_...". */
-bool img_mapping_symbol(img_loading *loading, const char *name, img_mark *mark) {
+bool img_mapping_symbol(img_loading *loading, const char *name, img_mark *mark)
+{
     if (name[0] != '$' || (name[1] != 'x' && name[1] != 'd')) return false;
     mark->data = name[1] == 'd';
     mark->isa = NULL;
@@ -23,7 +25,8 @@ bool img_mapping_symbol(img_loading *loading, const char *name, img_mark *mark) 
 }
 
 /* Behind a letter's version, "2" or "2p1". */
-static const char *skip_version(const char *at) {
+static const char *skip_version(const char *at)
+{
     while (isdigit((unsigned char)*at))
         at++;
     if (*at == 'p' && isdigit((unsigned char)at[1])) {
@@ -34,7 +37,8 @@ static const char *skip_version(const char *at) {
 }
 
 /* "c", or "zca", which is C without its floating-point part. */
-bool xs_isa_has_c(const char *isa) {
+bool xs_isa_has_c(const char *isa)
+{
     if (!isa || strncmp(isa, "rv", 2) != 0) return false;
     const char *at = isa + 2;
     while (isdigit((unsigned char)*at))

@@ -9,7 +9,8 @@ typedef struct img_block {
     char text[];
 } img_block;
 
-void *img_make_room(img_loading *loading, void *items, size_t count, size_t *room, size_t item_size) {
+void *img_make_room(img_loading *loading, void *items, size_t count, size_t *room, size_t item_size)
+{
     if (count < *room) return items;
     size_t wanted = *room ? *room * 2 : 64;
     void *bigger = reallocarray(items, wanted, item_size);
@@ -21,25 +22,39 @@ void *img_make_room(img_loading *loading, void *items, size_t count, size_t *roo
     return bigger;
 }
 
-char *img_string(img_loading *loading, const char *format, ...) {
+/* Bytes that live as long as the image, aligned for pointers. */
+static char *keep(img_loading *loading, size_t size)
+{
+    img_block *block = malloc(sizeof *block + size);
+    if (!block) {
+        loading->out_of_memory = true;
+        return NULL;
+    }
+    block->next = loading->strings;
+    loading->strings = block;
+    return block->text;
+}
+
+const char **img_names(img_loading *loading, size_t count)
+{
+    return (const char **)(void *)keep(loading, count * sizeof(char *));
+}
+
+char *img_string(img_loading *loading, const char *format, ...)
+{
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    img_block *block = length < 0 ? NULL : malloc(sizeof *block + (size_t)length + 1);
-    if (block) {
-        vsnprintf(block->text, (size_t)length + 1, format, again);
-        block->next = loading->strings;
-        loading->strings = block;
-    } else {
-        loading->out_of_memory = true;
-    }
+    char *text = length < 0 ? NULL : keep(loading, (size_t)length + 1);
+    if (text) vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
-    return block ? block->text : NULL;
+    return text;
 }
 
-void img_free_strings(img_loading *loading) {
+void img_free_strings(img_loading *loading)
+{
     for (img_block *block = loading->strings, *next; block; block = next) {
         next = block->next;
         free(block);

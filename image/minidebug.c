@@ -10,7 +10,8 @@ enum { MEGABYTE = 1 << 20 };
 static const uint64_t memory_limit = 128 * (uint64_t)MEGABYTE, size_limit = 256 * (uint64_t)MEGABYTE;
 
 /* All of in, growing *out as needed. On failure *out is NULL. */
-static bool unpack_stream(lzma_stream *stream, img_slice in, uint8_t **out, size_t *out_size) {
+static bool unpack_stream(lzma_stream *stream, img_slice in, uint8_t **out, size_t *out_size)
+{
     size_t room = 0;
     lzma_ret result = LZMA_OK;
     stream->next_in = in.data;
@@ -33,7 +34,8 @@ static bool unpack_stream(lzma_stream *stream, img_slice in, uint8_t **out, size
     return false;
 }
 
-static bool unpack(img_slice in, uint8_t **out, size_t *out_size) {
+static bool unpack(img_slice in, uint8_t **out, size_t *out_size)
+{
     lzma_stream stream = LZMA_STREAM_INIT;
     *out = NULL;
     bool ready = lzma_stream_decoder(&stream, memory_limit, LZMA_CONCATENATED) == LZMA_OK;
@@ -42,7 +44,8 @@ static bool unpack(img_slice in, uint8_t **out, size_t *out_size) {
     return done;
 }
 
-bool img_read_minidebug(img_loading *loading) {
+bool img_read_minidebug(img_loading *loading)
+{
     const img_section *section = img_section_named(&loading->file, ".gnu_debugdata");
     if (!section) return false;
     uint8_t *bytes = NULL;

@@ -5,11 +5,13 @@
 
 enum { NOTE_HEADER = 12 };
 
-static uint64_t padded(uint64_t size) {
+static uint64_t padded(uint64_t size)
+{
     return (size + 3) & ~(uint64_t)3;
 }
 
-int img_next_note(const img_file *file, img_slice notes, uint64_t *position, img_note *note) {
+int img_next_note(const img_file *file, img_slice notes, uint64_t *position, img_note *note)
+{
     uint64_t at = *position;
     if (at >= notes.size) return 0;
     if (notes.size - at < NOTE_HEADER) return -1;
@@ -24,7 +26,8 @@ int img_next_note(const img_file *file, img_slice notes, uint64_t *position, img
     return 1;
 }
 
-static img_slice build_id_in(const img_file *file, img_slice notes) {
+static img_slice build_id_in(const img_file *file, img_slice notes)
+{
     img_note note;
     for (uint64_t at = 0; img_next_note(file, notes, &at, &note) > 0;) {
         bool gnu = note.owner.size == 4 && !memcmp(note.owner.data, "GNU", 4);
@@ -33,7 +36,8 @@ static img_slice build_id_in(const img_file *file, img_slice notes) {
     return (img_slice){0};
 }
 
-img_slice img_build_id(const img_file *file) {
+img_slice img_build_id(const img_file *file)
+{
     img_slice id = {0};
     for (size_t i = 1; i < file->section_count && !id.size; i++) {
         const img_section *section = &file->sections[i];

@@ -28,23 +28,27 @@ typedef struct plt_slots {
     size_t count, jumps; /* jumps: those that are not own, which come first */
 } plt_slots;
 
-static bool is_jump(uint64_t machine, uint64_t type) {
+static bool is_jump(uint64_t machine, uint64_t type)
+{
     if (machine == EM_RISCV) return type == R_RISCV_JUMP_SLOT;
     return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_P32_JUMP_SLOT;
 }
 
-static bool is_own(uint64_t machine, uint64_t type) {
+static bool is_own(uint64_t machine, uint64_t type)
+{
     if (machine == EM_RISCV) return type == R_RISCV_IRELATIVE;
     return type == R_AARCH64_IRELATIVE || type == R_AARCH64_P32_IRELATIVE;
 }
 
-static int by_order(const void *a, const void *b) {
+static int by_order(const void *a, const void *b)
+{
     const plt_slot *one = a, *two = b;
     if (one->own != two->own) return one->own ? 1 : -1;
     return one->got < two->got ? -1 : one->got > two->got;
 }
 
-static void read_slots(img_loading *loading, const img_section *section, plt_slots *slots) {
+static void read_slots(img_loading *loading, const img_section *section, plt_slots *slots)
+{
     const img_file *file = &loading->file;
     uint64_t each = img_word_size(file) == 8 ? sizeof(Elf64_Rela) : sizeof(Elf32_Rela);
     img_slice slice = img_section_slice(file, section);
@@ -68,7 +72,8 @@ static void read_slots(img_loading *loading, const img_section *section, plt_slo
 }
 
 /* A small entry ends in its fourth word, and another entry or nothing follows. */
-static uint64_t entry_size(const img_loading *loading, img_slice entries) {
+static uint64_t entry_size(const img_loading *loading, img_slice entries)
+{
     if (loading->image.arch != XS_IMAGE_ARM64 || entries.size < SMALL_ENTRY) return SMALL_ENTRY;
     uint32_t words[2] = {0, 0};
     for (unsigned i = 0; i < 2 && entries.size >= SMALL_ENTRY + 4 * i; i++) {
@@ -79,7 +84,8 @@ static uint64_t entry_size(const img_loading *loading, img_slice entries) {
 }
 
 /* The candidates are sorted by address: the first at the resolver's has the best name. */
-static const char *own_name(const img_loading *loading, size_t known, uint64_t addr) {
+static const char *own_name(const img_loading *loading, size_t known, uint64_t addr)
+{
     const img_candidates *list = &loading->candidates;
     size_t low = 0, high = known;
     while (low < high) {
@@ -102,7 +108,8 @@ typedef struct plt_namer {
 } plt_namer;
 
 /* "foo@plt"; NULL: nothing names it. A resolver without a symbol is called as functions.c will call it. */
-static const char *entry_name(const plt_namer *namer, const plt_slot *slot) {
+static const char *entry_name(const plt_namer *namer, const plt_slot *slot)
+{
     const char *name = NULL;
     GElf_Sym symbol;
     if (slot->own) {
@@ -115,7 +122,8 @@ static const char *entry_name(const plt_namer *namer, const plt_slot *slot) {
     return name && *name ? img_string(namer->loading, "%s@plt", name) : NULL;
 }
 
-static plt_namer namer_for(img_loading *loading, const img_section *relocations) {
+static plt_namer namer_for(img_loading *loading, const img_section *relocations)
+{
     const img_file *file = &loading->file;
     plt_namer namer = {.loading = loading, .known = loading->candidates.count};
     if (!relocations->link || relocations->link >= file->section_count) return namer;
@@ -133,7 +141,8 @@ static plt_namer namer_for(img_loading *loading, const img_section *relocations)
 }
 
 static void add_entry(const plt_namer *namer, const plt_slot *slot, const img_section *plt, uint64_t at,
-                      uint64_t size) {
+                      uint64_t size)
+{
     img_loading *loading = namer->loading;
     img_candidate entry = {.addr = plt->addr + at, .size = size, .version = "", .rank = 20};
     entry.source = XS_SOURCE_PLT;
@@ -146,7 +155,8 @@ static void add_entry(const plt_namer *namer, const plt_slot *slot, const img_se
 }
 
 static void name_section(const plt_namer *namer, const img_section *plt, const plt_slot *slots, size_t count,
-                         bool header) {
+                         bool header)
+{
     img_slice bytes = img_section_slice(&namer->loading->file, plt);
     uint64_t at = header ? HEADER_SIZE : 0;
     if (bytes.size < at) at = bytes.size;
@@ -162,7 +172,8 @@ static void name_section(const plt_namer *namer, const img_section *plt, const p
 }
 
 /* Entries of own IFUNCs follow the others, or have a section of their own, without a header (lld). */
-static void name_entries(const plt_namer *namer, const plt_slots *slots) {
+static void name_entries(const plt_namer *namer, const plt_slots *slots)
+{
     const img_section *plt = img_section_named(&namer->loading->file, ".plt");
     const img_section *own = img_section_named(&namer->loading->file, ".iplt");
     size_t in_plt = own ? slots->jumps : slots->count;
@@ -170,7 +181,8 @@ static void name_entries(const plt_namer *namer, const plt_slots *slots) {
     if (own) name_section(namer, own, slots->items + slots->jumps, slots->count - slots->jumps, false);
 }
 
-void img_name_plt(img_loading *loading) {
+void img_name_plt(img_loading *loading)
+{
     static const char *const tables[] = {".rela.plt", ".rela.iplt"};
     if (loading->image.relocatable) return;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {

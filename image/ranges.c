@@ -5,20 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void push_range(img_loading *loading, img_ranges *ranges, const xs_range *range) {
+static void push_range(img_loading *loading, img_ranges *ranges, const xs_range *range)
+{
     void *items = img_make_room(loading, ranges->items, ranges->count, &ranges->room, sizeof *range);
     if (!items) return;
     ranges->items = items;
     ranges->items[ranges->count++] = *range;
 }
 
-static bool wraps(const img_loading *loading, uint64_t addr, uint64_t size) {
+static bool wraps(const img_loading *loading, uint64_t addr, uint64_t size)
+{
     uint64_t last = loading->image.elf32 ? UINT32_MAX : UINT64_MAX;
     return addr > last || size - 1 > last - addr;
 }
 
 /* range->size is what the headers claim; bytes and the real size are found here. */
-static void add_code(img_loading *loading, xs_range range) {
+static void add_code(img_loading *loading, xs_range range)
+{
     img_slice slice = img_file_slice(&loading->file, range.offset, range.size);
     if (slice.size < range.size) {
         img_remark_add(loading, IMG_REMARK_CODE_PAST_FILE, "%s, %" PRIu64 " of %" PRIu64 " bytes there",
@@ -34,7 +37,8 @@ static void add_code(img_loading *loading, xs_range range) {
     push_range(loading, &loading->code, &range);
 }
 
-static void add_section(img_loading *loading, const img_section *section, unsigned index) {
+static void add_section(img_loading *loading, const img_section *section, unsigned index)
+{
     const char *name = section->name;
     if (!*name) {
         name = img_string(loading, "section %u", index);
@@ -53,7 +57,8 @@ static void add_section(img_loading *loading, const img_section *section, unsign
                                  .section_index = index});
 }
 
-static void add_segment(img_loading *loading, const GElf_Phdr *segment, unsigned index) {
+static void add_segment(img_loading *loading, const GElf_Phdr *segment, unsigned index)
+{
     const char *name = img_string(loading, "segment %u", index);
     if (!name) return;
     img_remark_add(loading, IMG_REMARK_NO_SECTIONS, "%s", name);
@@ -64,14 +69,16 @@ static void add_segment(img_loading *loading, const GElf_Phdr *segment, unsigned
                                  .section_index = index});
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_place(const void *a, const void *b)
+{
     const xs_range *one = a, *two = b;
     if (one->addr != two->addr) return one->addr < two->addr ? -1 : 1;
     return one->section_index < two->section_index ? -1 : one->section_index > two->section_index;
 }
 
 /* An address can be probed in one place only: the range that starts first keeps what two of them claim. */
-static void remove_overlaps(img_loading *loading) {
+static void remove_overlaps(img_loading *loading)
+{
     img_ranges *code = &loading->code;
     uint64_t last = 0; /* the last address that is taken, when kept > 0 */
     size_t kept = 0;
@@ -92,7 +99,8 @@ static void remove_overlaps(img_loading *loading) {
     code->count = kept;
 }
 
-static void check_section(img_loading *loading, const img_section *section, size_t index) {
+static void check_section(img_loading *loading, const img_section *section, size_t index)
+{
     uint64_t there = img_section_slice(&loading->file, section).size;
     if (section->type == SHT_NOBITS || section->type == SHT_NULL || there == section->size) return;
     img_remark_add(loading, IMG_REMARK_SECTION_PAST_FILE,
@@ -101,7 +109,8 @@ static void check_section(img_loading *loading, const img_section *section, size
 }
 
 /* False: there are none. */
-static bool add_sections(img_loading *loading) {
+static bool add_sections(img_loading *loading)
+{
     const img_file *file = &loading->file;
     const uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
     bool any = false;
@@ -117,7 +126,8 @@ static bool add_sections(img_loading *loading) {
     return any;
 }
 
-static void add_segments(img_loading *loading) {
+static void add_segments(img_loading *loading)
+{
     const img_file *file = &loading->file;
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *segment = &file->segments[i];
@@ -126,14 +136,16 @@ static void add_segments(img_loading *loading) {
     }
 }
 
-void img_collect_code(img_loading *loading) {
+void img_collect_code(img_loading *loading)
+{
     if (!add_sections(loading)) add_segments(loading);
     if (loading->image.relocatable || !loading->code.count) return; /* in order already, nothing collides */
     qsort(loading->code.items, loading->code.count, sizeof *loading->code.items, by_place);
     remove_overlaps(loading);
 }
 
-void img_add_mark(img_loading *loading, img_mark mark) {
+void img_add_mark(img_loading *loading, img_mark mark)
+{
     img_marks *marks = &loading->marks;
     void *items = img_make_room(loading, marks->items, marks->count, &marks->room, sizeof mark);
     if (!items) return;
@@ -142,14 +154,16 @@ void img_add_mark(img_loading *loading, img_mark mark) {
     marks->items[marks->count++] = mark;
 }
 
-static int by_section(const void *a, const void *b) {
+static int by_section(const void *a, const void *b)
+{
     const img_mark *one = a, *two = b;
     if (one->section != two->section) return one->section < two->section ? -1 : 1;
     if (one->addr != two->addr) return one->addr < two->addr ? -1 : 1;
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-static size_t first_mark(const img_marks *marks, unsigned section) {
+static size_t first_mark(const img_marks *marks, unsigned section)
+{
     size_t low = 0, high = marks->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -162,13 +176,15 @@ static size_t first_mark(const img_marks *marks, unsigned section) {
     return low;
 }
 
-static bool same_isa(const char *a, const char *b) {
+static bool same_isa(const char *a, const char *b)
+{
     return a == b || (a && b && !strcmp(a, b));
 }
 
 /* [from, to) of code, counted from its start, is data or instructions of isa. */
 static void emit(img_loading *loading, const xs_range *code, uint64_t from, uint64_t to,
-                 const img_mark *state) {
+                 const img_mark *state)
+{
     if (from >= to) return;
     if (state->data) {
         loading->image.data_bytes += to - from;
@@ -193,7 +209,8 @@ static void emit(img_loading *loading, const xs_range *code, uint64_t from, uint
 
 /* Of several marks at one address the last in the table counts: it belongs to the bytes that follow, the
  * others end a piece of no length. A "$x" without an ISA keeps the one in force, as assemblers mean it. */
-static void cut(img_loading *loading, const xs_range *code) {
+static void cut(img_loading *loading, const xs_range *code)
+{
     const img_marks *marks = &loading->marks;
     img_mark state = {.isa = loading->image.isa};
     uint64_t done = 0;
@@ -210,23 +227,27 @@ static void cut(img_loading *loading, const xs_range *code) {
     emit(loading, code, done, code->size, &state);
 }
 
-void img_cut_code(img_loading *loading) {
+void img_cut_code(img_loading *loading)
+{
     img_marks *marks = &loading->marks;
     if (marks->count) qsort(marks->items, marks->count, sizeof *marks->items, by_section);
     for (size_t i = 0; i < loading->code.count; i++)
         cut(loading, &loading->code.items[i]);
 }
 
-static bool is_before(const xs_range *range, uint64_t addr, size_t section) {
+static bool is_before(const xs_range *range, uint64_t addr, size_t section)
+{
     if (section != SIZE_MAX && range->section_index != section) return range->section_index < section;
     return range->addr <= addr;
 }
 
-static bool holds(const xs_range *range, uint64_t addr) {
+static bool holds(const xs_range *range, uint64_t addr)
+{
     return addr >= range->addr && addr - range->addr < range->size;
 }
 
-size_t img_range_index(const img_loading *loading, const img_ranges *ranges, uint64_t addr, size_t section) {
+size_t img_range_index(const img_loading *loading, const img_ranges *ranges, uint64_t addr, size_t section)
+{
     const xs_range *items = ranges->items;
     bool relocatable = loading->image.relocatable;
     if (relocatable && section == SIZE_MAX) {

@@ -10,13 +10,15 @@ static const char *const texts[] = {
 };
 
 /* Names in a damaged file may hold anything; a remark must be fit for a terminal. */
-static void make_printable(char *text) {
+static void make_printable(char *text)
+{
     for (; *text; text++) {
         if (*text < ' ' || *text > '~') *text = '?';
     }
 }
 
-void img_remark_add(img_loading *loading, img_remark_kind kind, const char *format, ...) {
+void img_remark_add(img_loading *loading, img_remark_kind kind, const char *format, ...)
+{
     xs_remark *remark = &loading->remarks[kind];
     if (remark->count++ > 0) return;
     va_list arguments;
@@ -27,7 +29,8 @@ void img_remark_add(img_loading *loading, img_remark_kind kind, const char *form
 }
 
 /* The image shows the remarks that were made, side by side, in the order of remarks.def. */
-void img_publish_remarks(img_loading *loading) {
+void img_publish_remarks(img_loading *loading)
+{
     size_t count = 0;
     for (int kind = 0; kind < IMG_REMARK_COUNT; kind++) {
         if (!loading->remarks[kind].count) continue;
@@ -38,7 +41,8 @@ void img_publish_remarks(img_loading *loading) {
     loading->image.remark_count = count;
 }
 
-void img_say(char *why, size_t size, const char *format, ...) {
+void img_say(char *why, size_t size, const char *format, ...)
+{
     if (!why || !size) return;
     va_list arguments;
     va_start(arguments, format);

@@ -7,7 +7,8 @@
 enum { TAG_FILE = 1, TAG_ARCH = 5 };
 
 /* Takes a ULEB128 number off the front; false: it does not end in the slice. */
-static bool take_number(img_slice *slice, uint64_t *value) {
+static bool take_number(img_slice *slice, uint64_t *value)
+{
     *value = 0;
     for (unsigned shift = 0; slice->size && shift < 64; shift += 7) {
         uint8_t byte = *slice->data++;
@@ -18,7 +19,8 @@ static bool take_number(img_slice *slice, uint64_t *value) {
     return false;
 }
 
-static const char *take_string(img_slice *slice) {
+static const char *take_string(img_slice *slice)
+{
     const uint8_t *end = slice->size ? memchr(slice->data, 0, slice->size) : NULL;
     if (!end) return NULL;
     const char *string = (const char *)slice->data;
@@ -28,7 +30,8 @@ static const char *take_string(img_slice *slice) {
 }
 
 /* Attributes of the file: odd tags have strings, even ones numbers. */
-static const char *arch_attribute(img_slice attributes) {
+static const char *arch_attribute(img_slice attributes)
+{
     uint64_t tag, number;
     while (take_number(&attributes, &tag)) {
         const char *string = NULL;
@@ -41,7 +44,8 @@ static const char *arch_attribute(img_slice attributes) {
 
 /* 'A', then vendors' subsections (length, name), in them groups (tag, length), lengths counting themselves.
  * "riscv" and the group for the whole file come first in practice; others are stepped over. */
-static const char *arch_in_vendor(const img_file *file, img_slice vendor) {
+static const char *arch_in_vendor(const img_file *file, img_slice vendor)
+{
     const char *name = take_string(&vendor);
     while (name && !strcmp(name, "riscv") && vendor.size) {
         img_slice group = vendor;
@@ -58,7 +62,8 @@ static const char *arch_in_vendor(const img_file *file, img_slice vendor) {
     return NULL;
 }
 
-static const char *arch_in_section(const img_file *file, img_slice section) {
+static const char *arch_in_section(const img_file *file, img_slice section)
+{
     if (section.size < 1 || section.data[0] != 'A') return NULL;
     for (section.data++, section.size--; section.size >= 4;) {
         uint64_t length = img_read(file, section.data, 4);
@@ -71,7 +76,8 @@ static const char *arch_in_section(const img_file *file, img_slice section) {
     return NULL;
 }
 
-static img_slice attributes_of(const img_file *file, bool *there) {
+static img_slice attributes_of(const img_file *file, bool *there)
+{
     const img_section *section = img_section_of_type(file, SHT_RISCV_ATTRIBUTES, SHN_UNDEF);
     *there = section != NULL;
     if (section) return img_section_slice(file, section);
@@ -85,7 +91,8 @@ static img_slice attributes_of(const img_file *file, bool *there) {
 }
 
 /* e_flags know the base, the floating-point ABI (at least that much is in the ISA) and C. */
-static const char *isa_of_flags(img_loading *loading, uint64_t flags) {
+static const char *isa_of_flags(img_loading *loading, uint64_t flags)
+{
     static const char *const floats[] = {"", "f", "fd", "fdq"};
     const char *width = loading->image.elf32 ? "32" : "64";
     const char *base = flags & EF_RISCV_RVE ? "e" : "i", *compressed = flags & EF_RISCV_RVC ? "c" : "";
@@ -93,7 +100,8 @@ static const char *isa_of_flags(img_loading *loading, uint64_t flags) {
                       compressed);
 }
 
-void img_read_riscv_isa(img_loading *loading) {
+void img_read_riscv_isa(img_loading *loading)
+{
     const img_file *file = &loading->file;
     xs_image *image = &loading->image;
     if (image->arch == XS_IMAGE_ARM64) return;

@@ -21,7 +21,8 @@ typedef struct symbol_reader {
 } symbol_reader;
 
 /* An index of 0xff00 and up is a meaning, not a section; SHN_XINDEX says where the index really is. */
-static uint32_t section_of(const symbol_reader *reader, const GElf_Sym *symbol, size_t index) {
+static uint32_t section_of(const symbol_reader *reader, const GElf_Sym *symbol, size_t index)
+{
     if (symbol->st_shndx == SHN_XINDEX) {
         if (index >= reader->wide_indices.size / 4) return UINT32_MAX;
         return (uint32_t)img_read(reader->file, reader->wide_indices.data + 4 * index, 4);
@@ -31,7 +32,8 @@ static uint32_t section_of(const symbol_reader *reader, const GElf_Sym *symbol, 
 
 /* The section in the file that is classified. A separate debug file keeps its sections' addresses, and a
  * relocatable one, where addresses say nothing, their order. SIZE_MAX: not code. */
-static size_t code_section(const symbol_reader *reader, uint32_t section, uint64_t addr) {
+static size_t code_section(const symbol_reader *reader, uint32_t section, uint64_t addr)
+{
     img_loading *loading = reader->loading;
     if (!loading->image.relocatable) {
         size_t found = img_range_index(loading, &loading->code, addr, SIZE_MAX);
@@ -46,14 +48,16 @@ static size_t code_section(const symbol_reader *reader, uint32_t section, uint64
 }
 
 /* Bytes from the symbol to the end of its section; 0 when it is outside. */
-static uint64_t rest_of_section(const symbol_reader *reader, uint32_t section, uint64_t addr) {
+static uint64_t rest_of_section(const symbol_reader *reader, uint32_t section, uint64_t addr)
+{
     const img_section *holder = &reader->file->sections[section];
     uint64_t start = reader->loading->image.relocatable ? 0 : holder->addr;
     return addr < start || addr - start >= holder->size ? 0 : holder->size - (addr - start);
 }
 
 static void take_mark(symbol_reader *reader, img_mark *mark, const char *name, uint32_t section,
-                      uint64_t addr) {
+                      uint64_t addr)
+{
     img_loading *loading = reader->loading;
     if (section >= reader->file->section_count || !(reader->file->sections[section].flags & SHF_EXECINSTR))
         return;
@@ -73,7 +77,8 @@ static void take_mark(symbol_reader *reader, img_mark *mark, const char *name, u
 }
 
 /* Global before weak before local; a default version before others; a typed symbol before a label. */
-static uint8_t rank_of(const GElf_Sym *symbol, bool hidden, bool named) {
+static uint8_t rank_of(const GElf_Sym *symbol, bool hidden, bool named)
+{
     unsigned bind = GELF_ST_BIND(symbol->st_info);
     unsigned rank = bind == STB_LOCAL ? 2 : bind == STB_WEAK ? 1 : 0;
     if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE) rank += 4;
@@ -82,7 +87,8 @@ static uint8_t rank_of(const GElf_Sym *symbol, bool hidden, bool named) {
 }
 
 /* Some linkers leave "foo@@V" in .symtab: the version goes where versions are. */
-static void split_version(img_loading *loading, img_candidate *candidate) {
+static void split_version(img_loading *loading, img_candidate *candidate)
+{
     const char *at = strchr(candidate->name, '@');
     if (!at || at == candidate->name || !at[strspn(at, "@")]) return;
     char *name = img_string(loading, "%.*s", (int)(at - candidate->name), candidate->name);
@@ -91,7 +97,8 @@ static void split_version(img_loading *loading, img_candidate *candidate) {
     candidate->version = at + strspn(at, "@");
 }
 
-static void check_name(symbol_reader *reader, img_candidate *candidate, size_t index) {
+static void check_name(symbol_reader *reader, img_candidate *candidate, size_t index)
+{
     if (candidate->name && *candidate->name) {
         if (reader->source != XS_SOURCE_DYNSYM) split_version(reader->loading, candidate);
         return;
@@ -101,7 +108,8 @@ static void check_name(symbol_reader *reader, img_candidate *candidate, size_t i
                    candidate->addr);
 }
 
-static void check_size(symbol_reader *reader, img_candidate *candidate, uint32_t section) {
+static void check_size(symbol_reader *reader, img_candidate *candidate, uint32_t section)
+{
     if (reader->file->made_up_sections) return;
     uint64_t rest = rest_of_section(reader, section, candidate->addr);
     if (candidate->size <= rest) return;
@@ -112,7 +120,8 @@ static void check_size(symbol_reader *reader, img_candidate *candidate, uint32_t
 
 /* What is wrong with where the symbol is; IMG_REMARK_COUNT: nothing. */
 static img_remark_kind place_problem(const symbol_reader *reader, const GElf_Sym *symbol, uint32_t section,
-                                     size_t *code) {
+                                     size_t *code)
+{
     const img_file *file = reader->file;
     if (!file->made_up_sections) {
         if (section >= file->section_count) return IMG_REMARK_SYMBOL_SECTION;
@@ -126,7 +135,8 @@ static img_remark_kind place_problem(const symbol_reader *reader, const GElf_Sym
 }
 
 static void take_function(symbol_reader *reader, const GElf_Sym *symbol, const char *name, size_t index,
-                          uint32_t section) {
+                          uint32_t section)
+{
     img_loading *loading = reader->loading;
     size_t code = 0;
     img_remark_kind problem = place_problem(reader, symbol, section, &code);
@@ -148,15 +158,16 @@ static void take_function(symbol_reader *reader, const GElf_Sym *symbol, const c
     reader->functions++;
 }
 
-static bool is_label(const symbol_reader *reader, const GElf_Sym *symbol, const char *name,
-                     uint32_t section) {
+static bool is_label(const symbol_reader *reader, const GElf_Sym *symbol, const char *name, uint32_t section)
+{
     if (!reader->loading->labels_are_functions || !name || !*name) return false;
     if (GELF_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT || !strncmp(name, ".L", 2)) return false;
     return section < reader->file->section_count && rest_of_section(reader, section, symbol->st_value) &&
            (reader->file->sections[section].flags & SHF_EXECINSTR);
 }
 
-static void take_symbol(symbol_reader *reader, const GElf_Sym *symbol, size_t index) {
+static void take_symbol(symbol_reader *reader, const GElf_Sym *symbol, size_t index)
+{
     unsigned type = GELF_ST_TYPE(symbol->st_info);
     if (type > STT_TLS && type != STT_GNU_IFUNC) {
         img_remark_add(reader->loading, IMG_REMARK_SYMBOL_TYPE, "symbol %zu, type %u", index, type);
@@ -178,7 +189,8 @@ static void take_symbol(symbol_reader *reader, const GElf_Sym *symbol, size_t in
     }
 }
 
-static img_slice strings_of(symbol_reader *reader, const img_section *table) {
+static img_slice strings_of(symbol_reader *reader, const img_section *table)
+{
     const img_file *file = reader->file;
     img_slice strings = {0};
     if (table->link < file->section_count && file->sections[table->link].type == SHT_STRTAB) {
@@ -188,7 +200,8 @@ static img_slice strings_of(symbol_reader *reader, const img_section *table) {
     return strings;
 }
 
-static Elf_Data *table_data(symbol_reader *reader, const img_section *table, size_t *count) {
+static Elf_Data *table_data(symbol_reader *reader, const img_section *table, size_t *count)
+{
     bool wide = img_word_size(reader->file) == 8;
     uint64_t each = wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     img_slice slice = img_section_slice(reader->file, table);
@@ -203,7 +216,8 @@ static Elf_Data *table_data(symbol_reader *reader, const img_section *table, siz
     return data;
 }
 
-bool img_read_symbols(img_loading *loading, const img_file *file, uint32_t table_type, xs_source source) {
+bool img_read_symbols(img_loading *loading, const img_file *file, uint32_t table_type, xs_source source)
+{
     const img_section *table = img_section_of_type(file, table_type, SHN_UNDEF);
     if (!table) return false;
     symbol_reader reader = {.loading = loading, .file = file, .source = source};

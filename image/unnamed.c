@@ -7,7 +7,8 @@
 #include <string.h>
 
 bool img_add_unnamed(img_loading *loading, img_candidates *list, uint64_t addr, uint64_t size,
-                     xs_source source) {
+                     xs_source source)
+{
     uint64_t alignment = loading->image.arch == XS_IMAGE_ARM64 ? 4 : 2;
     if (addr % alignment || img_range_index(loading, &loading->code, addr, SIZE_MAX) == SIZE_MAX)
         return false;
@@ -19,13 +20,15 @@ bool img_add_unnamed(img_loading *loading, img_candidates *list, uint64_t addr, 
     return true;
 }
 
-static int by_address(const void *a, const void *b) {
+static int by_address(const void *a, const void *b)
+{
     const img_candidate *one = a, *two = b;
     return one->addr < two->addr ? -1 : one->addr > two->addr;
 }
 
 /* Both lists are sorted; one walk over them finds the starts that no known function covers. */
-static void keep_unknown(img_loading *loading, img_candidates *found) {
+static void keep_unknown(img_loading *loading, img_candidates *found)
+{
     size_t known = loading->candidates.count, at = 0;
     uint64_t covered = 0; /* first address behind all functions so far */
     if (found->count) qsort(found->items, found->count, sizeof *found->items, by_address);
@@ -46,7 +49,8 @@ static void keep_unknown(img_loading *loading, img_candidates *found) {
 
 /* The entry point, and what runs before and after main: _init and _fini have neither symbols nor frames in a
  * stripped file. gABI, chapter 5, "Initialization and Termination Functions". */
-static void find_entries(img_loading *loading, img_candidates *found) {
+static void find_entries(img_loading *loading, img_candidates *found)
+{
     const img_file *file = &loading->file;
     static const char *const names[] = {".init", ".fini"};
     static const int64_t tags[] = {DT_INIT, DT_FINI};
@@ -65,12 +69,14 @@ typedef struct call_finder {
     img_candidates *found;
 } call_finder;
 
-static void add_call(void *context, uint64_t target) {
+static void add_call(void *context, uint64_t target)
+{
     call_finder *finder = context;
     img_add_unnamed(finder->loading, finder->found, target, 0, XS_SOURCE_CALL);
 }
 
-static void find_calls(img_loading *loading, img_candidates *found, const xs_image_options *options) {
+static void find_calls(img_loading *loading, img_candidates *found, const xs_image_options *options)
+{
     call_finder finder = {loading, found};
     for (size_t i = 0; i < loading->image.range_count; i++) {
         options->scan_calls(options->scan_context, &loading->image, &loading->image.ranges[i], add_call,
@@ -79,7 +85,8 @@ static void find_calls(img_loading *loading, img_candidates *found, const xs_ima
 }
 
 /* Not for relocatable files: their addresses are not final, and they cannot be without .symtab. */
-void img_find_unnamed(img_loading *loading, const xs_image_options *options) {
+void img_find_unnamed(img_loading *loading, const xs_image_options *options)
+{
     img_candidates found = {0};
     if (loading->image.relocatable) return;
     img_read_eh_frame(loading, &found);

@@ -19,7 +19,8 @@ typedef struct usdt_reader {
 } usdt_reader;
 
 /* The next string of the description; NULL: it does not end there. */
-static const char *next_string(img_slice *rest) {
+static const char *next_string(img_slice *rest)
+{
     const uint8_t *end = rest->size ? memchr(rest->data, 0, rest->size) : NULL;
     if (!end) return NULL;
     const char *string = (const char *)rest->data;
@@ -29,7 +30,8 @@ static const char *next_string(img_slice *rest) {
     return string;
 }
 
-static bool parse(const img_file *file, img_slice desc, xs_usdt *usdt, uint64_t *base) {
+static bool parse(const img_file *file, img_slice desc, xs_usdt *usdt, uint64_t *base)
+{
     unsigned word = img_word_size(file);
     if (desc.size < 3 * (uint64_t)word) return false;
     usdt->addr = img_read(file, desc.data, word);
@@ -43,7 +45,8 @@ static bool parse(const img_file *file, img_slice desc, xs_usdt *usdt, uint64_t 
 }
 
 /* Prelink moves sections but not notes: the base section tells how far. */
-static void adjust(const usdt_reader *reader, xs_usdt *usdt, uint64_t base) {
+static void adjust(const usdt_reader *reader, xs_usdt *usdt, uint64_t base)
+{
     if (!reader->base || !base) return;
     uint64_t moved = reader->base->addr - base;
     uint64_t mask = reader->loading->image.elf32 ? UINT32_MAX : UINT64_MAX;
@@ -51,7 +54,8 @@ static void adjust(const usdt_reader *reader, xs_usdt *usdt, uint64_t base) {
     if (usdt->semaphore) usdt->semaphore = (usdt->semaphore + moved) & mask;
 }
 
-static void locate(img_loading *loading, xs_usdt *usdt) {
+static void locate(img_loading *loading, xs_usdt *usdt)
+{
     usdt->range = img_range_index(loading, &loading->ranges, usdt->addr, SIZE_MAX);
     usdt->offset = UINT64_MAX;
     if (usdt->range != SIZE_MAX) {
@@ -63,7 +67,8 @@ static void locate(img_loading *loading, xs_usdt *usdt) {
                    usdt->addr);
 }
 
-static void take_note(usdt_reader *reader, const img_note *note, uint64_t at) {
+static void take_note(usdt_reader *reader, const img_note *note, uint64_t at)
+{
     img_loading *loading = reader->loading;
     xs_usdt usdt = {0};
     uint64_t base = 0;
@@ -90,7 +95,8 @@ static void take_note(usdt_reader *reader, const img_note *note, uint64_t at) {
 }
 
 /* A length that does not fit says nothing about where the next note is: look for one that looks right. */
-static uint64_t resume_at(const usdt_reader *reader, uint64_t at) {
+static uint64_t resume_at(const usdt_reader *reader, uint64_t at)
+{
     const img_slice *notes = &reader->notes;
     for (at += 4; at + 12 + sizeof owner <= notes->size; at += 4) {
         bool fits = img_read(&reader->loading->file, notes->data + at, 4) == sizeof owner;
@@ -99,7 +105,8 @@ static uint64_t resume_at(const usdt_reader *reader, uint64_t at) {
     return notes->size;
 }
 
-static void read_section(usdt_reader *reader) {
+static void read_section(usdt_reader *reader)
+{
     uint64_t at = 0;
     while (at < reader->notes.size) {
         img_note note;
@@ -113,7 +120,8 @@ static void read_section(usdt_reader *reader) {
     }
 }
 
-void img_read_usdt(img_loading *loading) {
+void img_read_usdt(img_loading *loading)
+{
     const img_file *file = &loading->file;
     usdt_reader reader = {.loading = loading, .base = img_section_named(file, ".stapsdt.base")};
     for (size_t i = 1; i < file->section_count; i++) {

@@ -9,7 +9,8 @@
 
 enum { VERSION_DEFINITION_SIZE = 20, HIDDEN = 0x8000 };
 
-static void name_version(img_loading *loading, img_versions *versions, uint64_t index, const char *name) {
+static void name_version(img_loading *loading, img_versions *versions, uint64_t index, const char *name)
+{
     if (index >= versions->count) {
         size_t count = (size_t)index + 1; /* 15 bits: small */
         const char **names = reallocarray(versions->names, count, sizeof *names);
@@ -27,7 +28,8 @@ static void name_version(img_loading *loading, img_versions *versions, uint64_t 
 
 /* One Elfxx_Verdef (the same in both classes) and the first of its names. False: it leaves the section. */
 static bool read_definition(img_loading *loading, img_versions *versions, img_slice section,
-                            img_slice strings, uint64_t at) {
+                            img_slice strings, uint64_t at)
+{
     const img_file *file = versions->file;
     if (section.size < VERSION_DEFINITION_SIZE || at > section.size - VERSION_DEFINITION_SIZE) return false;
     uint64_t flags = img_read(file, section.data + at + 2, 2),
@@ -41,7 +43,8 @@ static bool read_definition(img_loading *loading, img_versions *versions, img_sl
     return true;
 }
 
-static void read_definitions(img_loading *loading, img_versions *versions, const img_section *section) {
+static void read_definitions(img_loading *loading, img_versions *versions, const img_section *section)
+{
     const img_file *file = versions->file;
     img_slice all = img_section_slice(file, section), strings = {0};
     if (section->link < file->section_count)
@@ -57,7 +60,8 @@ static void read_definitions(img_loading *loading, img_versions *versions, const
     } while (next);
 }
 
-img_versions img_versions_read(img_loading *loading, const img_file *file, const img_section *symbols) {
+img_versions img_versions_read(img_loading *loading, const img_file *file, const img_section *symbols)
+{
     img_versions versions = {.file = file};
     uint32_t symbols_index = (uint32_t)(symbols - file->sections);
     const img_section *indices = img_section_of_type(file, SHT_GNU_versym, symbols_index);
@@ -69,7 +73,8 @@ img_versions img_versions_read(img_loading *loading, const img_file *file, const
 }
 
 /* Never NULL. *hidden: not the default version ("foo@V", not "foo@@V"). */
-const char *img_version_of(img_loading *loading, const img_versions *versions, size_t symbol, bool *hidden) {
+const char *img_version_of(img_loading *loading, const img_versions *versions, size_t symbol, bool *hidden)
+{
     *hidden = false;
     if (!versions->indices.size) return "";
     if (symbol >= versions->indices.size / 2) {
