@@ -10,7 +10,7 @@
 
 static const column site_columns[] = {
     {"addr", "ADDRESS", 12},  {"file_offset", "OFFSET", 10}, {"class", "CLASS", 8},
-    {"reason", "REASON", 16}, {"hazards", "HAZARDS", 12},    {"kind", "KIND", 8},
+    {"reason", "REASON", 16}, {"hazards", "HAZARDS", 12},    {"kind", "KIND", 13},
     {"site", "SITE", 32},     {"text", "TEXT", 0},
 };
 static const column tsv_columns[] = {
@@ -22,9 +22,12 @@ static const column tsv_columns[] = {
     {"semaphore", "", 0}, {"text", "", 0},
 };
 
-static json_object *version_json(const xs_function *f)
+static json_object *aliases_json(const xs_function *f)
 {
-    return json_name(f->version);
+    json_object *list = json_object_new_array();
+    for (unsigned i = 0; f && i < f->aliases; i++)
+        json_object_array_add(list, json_bytes(f->alias_names[i]));
+    return list;
 }
 
 /* What a row of a file has beside the site itself. */
@@ -32,13 +35,13 @@ static void add_origin(json_object *row, const xs_image *image, const site_ref *
 {
     const xs_function *f = ref->function == SIZE_MAX ? NULL : &image->functions[ref->function];
     json_object_object_add(row, "source", f ? json_object_new_string(xs_source_name(f->source)) : NULL);
-    json_object_object_add(row, "aliases", json_object_new_int64(f ? f->aliases : 0));
-    json_object_object_add(row, "symbol_version", f ? version_json(f) : NULL);
+    json_object_object_add(row, "aliases", aliases_json(f));
+    json_object_object_add(row, "symbol_version", f ? json_name(f->version) : NULL);
     if (ref->usdt == SIZE_MAX) return;
     const xs_usdt *u = &image->usdts[ref->usdt];
-    json_object_object_add(row, "provider", json_object_new_string(u->provider));
-    json_object_object_add(row, "probe", json_object_new_string(u->name));
-    json_object_object_add(row, "args", json_object_new_string(u->args));
+    json_object_object_add(row, "provider", json_bytes(u->provider));
+    json_object_object_add(row, "probe", json_bytes(u->name));
+    json_object_object_add(row, "args", json_bytes(u->args));
     json_object_object_add(row, "semaphore", u->semaphore ? json_hex(u->semaphore, 1) : NULL);
 }
 
@@ -88,10 +91,10 @@ static void print_remarks(output *out, const xs_image *image)
     output_list(out, "remarks", NULL, 0);
     for (size_t i = 0; i < image->remark_count; i++) {
         json_object *row = json_object_new_object();
-        json_object_object_add(row, "file", json_object_new_string(image->path));
+        json_object_object_add(row, "file", json_bytes(image->path));
         json_object_object_add(row, "remark", json_object_new_string(image->remarks[i].text));
         json_object_object_add(row, "count", json_object_new_int64((int64_t)image->remarks[i].count));
-        json_object_object_add(row, "first", json_object_new_string(image->remarks[i].first));
+        json_object_object_add(row, "first", json_bytes(image->remarks[i].first));
         output_row(out, "remark", row);
     }
     output_list_end(out);
@@ -134,23 +137,10 @@ static int classify_code(const options *o, output *out, code *c)
 
 static int classify_file(const options *o, output *out, const char *path)
 {
-    static const char *const archs[] = {
-        [XS_IMAGE_ARM64] = "arm64", [XS_IMAGE_RISCV32] = "riscv32", [XS_IMAGE_RISCV64] = "riscv64"};
-    xs_image *image;
-    view v;
-    code c;
-    char why[256];
-    if (xs_image_open(path, NULL, &image, why, sizeof why) != XS_IMAGE_OK)
-        return complain(STATUS_INPUT, "%s: %s", path, why);
-    int status = view_open(&v, o, archs[image->arch], image->isa);
-    if (status == STATUS_OK && !code_open(&c, image, &v))
-        status = complain(STATUS_INTERNAL, "%s: out of memory", path);
-    if (status == STATUS_OK) {
-        status = classify_code(o, out, &c);
-        code_close(&c);
-    }
-    view_close(&v);
-    xs_image_close(image);
+    program p;
+    int status = program_open(&p, o, path);
+    if (status == STATUS_OK) status = classify_code(o, out, &p.code);
+    program_close(&p);
     return status;
 }
 
@@ -179,6 +169,7 @@ static void *work(void *arg)
         struct job *job = &w->jobs[i];
         output mine = *w->out;
         mine.comma = false;
+        mine.untitled = i > 0 && w->out->format == FORMAT_TSV;
         mine.f = open_memstream(&job->text, &job->size);
         job->status =
             mine.f ? classify_file(w->o, &mine, w->o->args[i]) : complain(STATUS_INTERNAL, "out of memory");

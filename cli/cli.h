@@ -50,7 +50,8 @@ typedef struct output {
     bool color;
     const column *columns;
     size_t column_count;
-    bool comma; /* json: something stands before */
+    bool comma;    /* json: something stands before */
+    bool untitled; /* no column titles: they stand above already */
 } output;
 
 bool output_open(output *out, const options *o); /* false: message printed */
@@ -66,7 +67,8 @@ const char *output_paint(const output *out, xs_class cls); /* escape sequence or
 const char *output_plain(const output *out);
 
 json_object *json_hex(uint64_t value, int digits); /* "0x..." with at least so many digits */
-json_object *json_name(const char *name);          /* null for "-" and "" */
+json_object *json_bytes(const char *bytes); /* names in files may be anything: "\\xff" where not UTF-8 */
+json_object *json_name(const char *name);   /* null for "-" and "" */
 json_object *json_hazards(unsigned hazards);
 void hazards_text(unsigned hazards, char *buf, size_t size); /* "a,b" or "-" */
 

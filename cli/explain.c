@@ -9,9 +9,7 @@
 
 /* What is explained: bytes at an address, perhaps in a file. */
 typedef struct subject {
-    view view;
-    xs_image *image; /* NULL: words from the command line */
-    code code;
+    program program; /* program.image NULL: words from the command line */
     word_list words;
     xs_text text;
     size_t offset;
@@ -247,7 +245,7 @@ static void print_ideal(FILE *f, const view *v, const xs_site *site)
 
 static void print_text(output *out, const subject *s, const xs_site *site)
 {
-    const view *v = &s->view;
+    const view *v = &s->program.view;
     const xs_decision *d = site->insn.entry->decision;
     const xs_rule *telling = pictured_rule(v, &site->insn);
     insn_text text;
@@ -259,7 +257,7 @@ static void print_text(output *out, const subject *s, const xs_site *site)
              s->place.file, s->place.function ? s->place.function : "?", s->place.function_offset,
              s->place.section, s->place.addr, s->place.file_offset);
     line(out->f, "word", "0x%0*" PRIx32 "  %s%s", site->insn.size * 2, site->insn.word, text.text,
-         text.ours ? "  (from the table: Capstone has no opinion)" : "");
+         text.ours ? "  (from the table)" : "");
     line(out->f, "target", "%s", v->name);
     line(out->f, "class", "%s%s%s: %s", output_paint(out, site->cls), xs_class_name(site->cls),
          output_plain(out), class_sentence(site->cls));
@@ -280,16 +278,17 @@ static void print_text(output *out, const subject *s, const xs_site *site)
 static int print_site(const options *o, output *out, const subject *s)
 {
     xs_site site;
-    xs_status status = xs_site_decide(s->view.decoder, s->view.ideal, &s->text, s->offset, &site);
+    xs_status status =
+        xs_site_decide(s->program.view.decoder, s->program.view.ideal, &s->text, s->offset, &site);
     if (status != XS_OK) return complain(STATUS_INPUT, "%s: %s", o->args[0], xs_status_text(status));
     output_begin(out);
     if (out->format == FORMAT_TEXT)
         print_text(out, s, &site);
     else if (out->format != FORMAT_TSV) {
-        output_value(out, "target", NULL, json_object_new_string(s->view.name));
-        output_value(out, "site", "site", site_json(&s->view, &site, &s->place));
+        output_value(out, "target", NULL, json_object_new_string(s->program.view.name));
+        output_value(out, "site", "site", site_json(&s->program.view, &site, &s->place));
     }
-    print_history(&s->view, out, site.insn.word);
+    print_history(&s->program.view, out, site.insn.word);
     output_end(out);
     return STATUS_OK;
 }
@@ -298,12 +297,20 @@ static int print_site(const options *o, output *out, const subject *s)
 
 static int open_words(const options *o, subject *s)
 {
-    int status = view_open(&s->view, o, NULL, NULL);
+    int status = view_open(&s->program.view, o, NULL, NULL);
     if (status != STATUS_OK) return status;
-    status = words_read(o, s->view.granule, &s->words);
+    status = words_read(o, s->program.view.granule, &s->words);
     s->text = (xs_text){.bytes = s->words.bytes, .size = s->words.size, .addr = o->at};
     s->place.addr = o->at;
     return status;
+}
+
+static bool is_named(const xs_function *f, const char *name)
+{
+    bool found = strcmp(f->name, name) == 0;
+    for (unsigned i = 0; i < f->aliases; i++)
+        found |= strcmp(f->alias_names[i], name) == 0;
+    return found;
 }
 
 /* "FUNC", "FUNC+OFF" or "0xADDR" as an address; NULL function: an address. */
@@ -315,7 +322,7 @@ static int find_addr(const char *path, const xs_image *image, char *where, uint6
     uint64_t offset = 0;
     if (plus && parse_number(plus + 1, &offset)) *plus = '\0';
     for (size_t i = 0; i < image->function_count; i++) {
-        if (strcmp(image->functions[i].name, where) != 0) continue;
+        if (!is_named(&image->functions[i], where)) continue;
         *addr = image->functions[i].addr + offset;
         *section = image->ranges[image->functions[i].range].section_index;
         return STATUS_OK;
@@ -325,16 +332,16 @@ static int find_addr(const char *path, const xs_image *image, char *where, uint6
 
 static int place_in_image(const char *path, subject *s, uint64_t addr, size_t section)
 {
-    const xs_range *range = xs_image_range_at(s->image, addr, section);
+    const xs_range *range = xs_image_range_at(s->program.image, addr, section);
     if (!range) return complain(STATUS_INPUT, "%s: 0x%" PRIx64 " is not in the code of the file", path, addr);
-    const xs_function *f = xs_image_function_at(s->image, addr, range->section_index);
-    size_t r = (size_t)(range - s->image->ranges);
+    const xs_function *f = xs_image_function_at(s->program.image, addr, range->section_index);
+    size_t r = (size_t)(range - s->program.image->ranges);
     s->offset = (size_t)(addr - range->addr);
     s->text = (xs_text){.bytes = range->bytes,
                         .size = (size_t)range->size,
                         .addr = range->addr,
                         .function = XS_NO_FUNCTION,
-                        .starts = s->code.classes[r]};
+                        .starts = s->program.code.classes[r]};
     if (f) s->text.function = f->range == r ? (size_t)(f->addr - range->addr) : 0;
     s->place = (site_place){
         .file = path, .section = range->section, .addr = addr, .file_offset = range->offset + s->offset};
@@ -345,18 +352,12 @@ static int place_in_image(const char *path, subject *s, uint64_t addr, size_t se
     return STATUS_OK;
 }
 
-static int open_site(const options *o, char *path, char *where, subject *s)
+static int open_site(const options *o, const char *path, char *where, subject *s)
 {
-    static const char *const archs[] = {"arm64", "riscv32", "riscv64"};
-    char why[256];
     uint64_t addr;
     size_t section;
-    if (xs_image_open(path, NULL, &s->image, why, sizeof why) != XS_IMAGE_OK)
-        return complain(STATUS_INPUT, "%s: %s", path, why);
-    int status = view_open(&s->view, o, archs[s->image->arch], s->image->isa);
-    if (status != STATUS_OK) return status;
-    if (!code_open(&s->code, s->image, &s->view)) return complain(STATUS_INTERNAL, "out of memory");
-    status = find_addr(path, s->image, where, &addr, &section);
+    int status = program_open(&s->program, o, path);
+    if (status == STATUS_OK) status = find_addr(path, s->program.image, where, &addr, &section);
     return status == STATUS_OK ? place_in_image(path, s, addr, section) : status;
 }
 
@@ -385,9 +386,7 @@ int command_explain(const options *o)
         status = STATUS_INPUT;
     else if (status == STATUS_OK)
         status = worse(print_site(o, &out, &s), output_close(&out));
-    code_close(&s.code);
-    view_close(&s.view);
-    xs_image_close(s.image);
+    program_close(&s.program);
     free(s.words.bytes);
     free(path);
     return status;

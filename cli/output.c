@@ -50,7 +50,7 @@ void output_end(output *out)
 
 static void print_titles(const output *out)
 {
-    for (size_t i = 0; i < out->column_count; i++) {
+    for (size_t i = 0; i < out->column_count && !out->untitled; i++) {
         const column *c = &out->columns[i];
         bool last = i + 1 == out->column_count;
         if (out->format == FORMAT_TSV) fprintf(out->f, "%s%s", c->key, last ? "\n" : "\t");
@@ -175,9 +175,37 @@ json_object *json_hex(uint64_t value, int digits)
     return json_object_new_string(buf);
 }
 
+/* Length of the UTF-8 sequence at s (RFC 3629), 0 if it is none. */
+static size_t utf8(const unsigned char *s)
+{
+    size_t len = *s < 0x80                 ? 1
+                 : *s >= 0xc2 && *s < 0xe0 ? 2
+                 : (*s & 0xf0) == 0xe0     ? 3
+                 : *s >= 0xf0 && *s < 0xf5 ? 4
+                                           : 0;
+    for (size_t i = 1; i < len; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (len == 3 && ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f))) return 0;
+    if (len == 4 && ((*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))) return 0;
+    return len;
+}
+
+json_object *json_bytes(const char *bytes)
+{
+    char text[4096];
+    size_t at = 0;
+    while (*bytes && at + 8 < sizeof text) {
+        size_t len = utf8((const unsigned char *)bytes);
+        if (len) memcpy(text + at, bytes, len);
+        at += len ? len : (size_t)snprintf(text + at, 8, "\\x%02x", (unsigned char)*bytes);
+        bytes += len ? len : 1;
+    }
+    return json_object_new_string_len(text, (int)at);
+}
+
 json_object *json_name(const char *name)
 {
-    return !name || !*name || strcmp(name, "-") == 0 ? NULL : json_object_new_string(name);
+    return !name || !*name || strcmp(name, "-") == 0 ? NULL : json_bytes(name);
 }
 
 json_object *json_hazards(unsigned hazards)

@@ -9,8 +9,8 @@ static void add(json_object *row, const char *key, json_object *value)
 static void add_place(json_object *row, const site_place *p)
 {
     if (p->kind) add(row, "kind", json_object_new_string(p->kind));
-    if (p->file) add(row, "file", json_object_new_string(p->file));
-    if (p->section) add(row, "section", json_object_new_string(p->section));
+    if (p->file) add(row, "file", json_bytes(p->file));
+    if (p->section) add(row, "section", json_bytes(p->section));
     if (p->file) {
         add(row, "function", json_name(p->function));
         add(row, "offset", p->function ? json_hex(p->function_offset, 1) : NULL);

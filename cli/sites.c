@@ -101,9 +101,14 @@ static void add_site(const code *c, site_list *list, site_ref ref)
 
 static bool wanted(const code *c, const options *o, const site_ref *ref)
 {
-    const char *name = ref->function == SIZE_MAX ? "" : c->image->functions[ref->function].name;
     if (o->section && strcmp(o->section, c->image->ranges[ref->range].section) != 0) return false;
-    return !o->symbol || fnmatch(o->symbol, name, 0) == 0;
+    if (!o->symbol) return true;
+    if (ref->function == SIZE_MAX) return false;
+    const xs_function *f = &c->image->functions[ref->function];
+    bool found = fnmatch(o->symbol, f->name, 0) == 0;
+    for (unsigned i = 0; i < f->aliases; i++)
+        found |= fnmatch(o->symbol, f->alias_names[i], 0) == 0;
+    return found;
 }
 
 static void collect_entries(const code *c, const options *o, site_list *list)
@@ -140,12 +145,11 @@ static void collect_usdt(const code *c, const options *o, site_list *list)
     }
 }
 
-/* The operand of a rule that says how far it jumps; NULL: a register does. */
-static const int64_t *jump_offset(const code *c, const xs_insn *insn)
+const int64_t *jump_offset(const view *v, const xs_insn *insn)
 {
     size_t count;
-    const xs_operand *operands = xs_table_operands(c->view->table, &count);
-    const xs_piece *pieces = xs_table_pieces(c->view->table, insn->entry->rule);
+    const xs_operand *operands = xs_table_operands(v->table, &count);
+    const xs_piece *pieces = xs_table_pieces(v->table, insn->entry->rule);
     for (size_t i = 0; i < insn->entry->rule->piece_count; i++)
         if (operands[pieces[i].operand].kind == XS_OPERAND_OFFSET) return &insn->op[pieces[i].operand];
     return NULL;
@@ -158,7 +162,7 @@ static const char *leaving(const code *c, const xs_insn *insn, uint64_t addr, co
     xs_flow flow = insn->entry->rule->flow;
     if (flow == XS_FLOW_RETURN) return "return";
     if (flow != XS_FLOW_JUMP && flow != XS_FLOW_BRANCH) return NULL;
-    const int64_t *offset = jump_offset(c, insn);
+    const int64_t *offset = jump_offset(c->view, insn);
     if (!offset) return flow == XS_FLOW_JUMP ? "indirect-jump" : NULL;
     uint64_t target = addr + (uint64_t)*offset;
     return f && (target < f->addr || target - f->addr >= f->size) ? "tail-call" : NULL;

@@ -16,6 +16,20 @@ typedef struct code {
 bool code_open(code *c, const xs_image *image, const view *v); /* false: no memory */
 void code_close(code *c);
 
+/* How far a direct jump or call goes; NULL: a register says where, or it is no jump. */
+const int64_t *jump_offset(const view *v, const xs_insn *insn);
+
+/* program.c: a file opened and looked through. */
+typedef struct program {
+    xs_image *image;
+    view view;
+    code code;
+} program;
+
+/* Returns STATUS_OK or a status after printing why; program_close in both cases. */
+int program_open(program *p, const options *o, const char *path);
+void program_close(program *p);
+
 /* A site; which fields count depends on where it came from. */
 typedef struct site_ref {
     size_t range, offset; /* bytes */

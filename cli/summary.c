@@ -202,7 +202,7 @@ static json_object *summary_json(const code *c, const tally *t, const options *o
     static const char *const kinds[] = {"entry", "usdt", "return", "all"};
     const xs_image *m = c->image;
     json_object *v = json_object_new_object();
-    json_object_object_add(v, "file", json_object_new_string(m->path));
+    json_object_object_add(v, "file", json_bytes(m->path));
     json_object_object_add(v, "target", json_object_new_string(c->view->name));
     json_object_object_add(v, "isa", json_name(m->isa));
     json_object_object_add(v, "debug_file", json_name(m->debug_path));
