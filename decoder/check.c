@@ -20,12 +20,14 @@ typedef struct checker {
     bool *reported;   /* rule has a finding of this kind already (shadowed) */
     uint64_t *hashes; /* listings seen */
     size_t hash_count, hash_room;
+    unsigned budget; /* steps left */
     bool overlap_used[MAX_OVERLAPS];
-    bool no_default_reported, length_reported, out_of_memory;
+    bool no_default_reported, length_reported, too_many_reported, out_of_memory;
 } checker;
 
-/* Steps of the covering search per question; a table of real encodings needs a few hundred. */
-enum { COVER_BUDGET = 1000000 };
+/* Steps of the whole check, so that no file can make it run for long. The built-in tables need
+ * 110,000. */
+enum { BUDGET = 4000000 };
 
 #define REPORT(c, line, code, ...)                                                                           \
     xs_report((c)->diags, (c)->max, &(c)->count, (line), 1, (code), __VA_ARGS__)
@@ -53,15 +55,25 @@ static void list_target(checker *c, const xs_target *target, bool scan, listing 
     l->count = 0;
     l->hash = scan ? 7 : UINT64_C(14695981039346656037);
     for (size_t i = 0; i < t->rule_count; i++) {
-        if (t->rules[i].scan != scan || l->count == XS_MAX_RULES) continue;
-        const xs_decision *d = xs_rule_decision(t, &t->rules[i], target);
+        const xs_decision *d = t->rules[i].scan == scan ? xs_rule_decision(t, &t->rules[i], target) : NULL;
         if (!d) continue;
+        if (l->count == XS_MAX_RULES) {
+            if (!c->too_many_reported)
+                REPORT(c, t->rules[i].line, "too-many", "more than %d rules in one target", XS_MAX_RULES);
+            c->too_many_reported = true;
+            break;
+        }
         size_t index = (size_t)(d - t->decisions);
         c->taken[index] = true;
         l->rule[l->count] = &t->rules[i];
         l->decision[l->count++] = d;
         l->hash = (l->hash ^ (index + 1)) * UINT64_C(1099511628211);
     }
+}
+
+static void spend(checker *c, size_t steps)
+{
+    c->budget -= steps < c->budget ? (unsigned)steps : c->budget;
 }
 
 /* False when this listing was seen before. */
@@ -114,8 +126,8 @@ static void check_pair(checker *c, const xs_rule *a, const xs_rule *b)
 static void check_reachable(checker *c, const listing *l, size_t i, const char *target)
 {
     const xs_rule *rule = l->rule[i];
-    unsigned budget = COVER_BUDGET;
-    if (c->reported[rule - c->table->rules] || !covered(l->rule, i, rule->mask, rule->value, &budget)) return;
+    if (c->reported[rule - c->table->rules] || !covered(l->rule, i, rule->mask, rule->value, &c->budget))
+        return;
     c->reported[rule - c->table->rules] = true;
     REPORT(c, rule->line, "shadowed", "no word reaches '%s' in %s: lines above take them all", rule->name,
            target);
@@ -123,20 +135,18 @@ static void check_reachable(checker *c, const listing *l, size_t i, const char *
 
 static void check_covered(checker *c, const listing *l, const char *target)
 {
-    unsigned budget = COVER_BUDGET;
-    if (c->no_default_reported || covered(l->rule, l->count, 0, 0, &budget)) return;
+    if (c->no_default_reported || covered(l->rule, l->count, 0, 0, &c->budget) || !c->budget) return;
     c->no_default_reported = true;
-    REPORT(c, 0, budget ? "no-default" : "too-complex",
-           budget ? "some words match no rule in %s: add a default line"
-                  : "cannot tell whether all words of %s have a rule",
-           target);
+    REPORT(c, 0, "no-default", "some words match no rule in %s: add a default line", target);
 }
 
 static void check_listing(checker *c, const xs_target *target, bool scan, listing *l)
 {
     char name[80];
     list_target(c, target, scan, l);
+    spend(c, (c->table->rule_count + c->hash_count) / 16 + 1);
     if (!remember(c, l->hash)) return;
+    spend(c, l->count * l->count / 16);
     xs_target_format(c->table, target, name, sizeof name);
     for (size_t j = 0; j < l->count; j++) {
         for (size_t i = 0; i < j; i++)
@@ -150,8 +160,8 @@ static void check_listing(checker *c, const xs_target *target, bool scan, listin
 static void check_extensions(checker *c, xs_target target, listing *l)
 {
     uint32_t base = c->table->arch_ext[target.arch];
-    for (size_t i = 0; i <= c->table->exts.count + 1; i++) {
-        uint32_t all = (UINT32_C(1) << c->table->exts.count) - 1;
+    for (size_t i = 0; i <= c->table->exts.count + 1 && c->budget; i++) {
+        uint32_t all = (uint32_t)((UINT64_C(1) << c->table->exts.count) - 1);
         target.ext = i == 0 ? base : i > c->table->exts.count ? all : base ^ UINT32_C(1) << (i - 1);
         check_listing(c, &target, false, l);
         check_listing(c, &target, true, l);
@@ -209,14 +219,19 @@ static void check_used(checker *c)
 
 size_t xs_table_check(const xs_table *table, xs_diag *diags, size_t max)
 {
-    checker c = {.table = table, .diags = diags, .max = max};
+    checker c = {.table = table, .diags = diags, .max = max, .budget = BUDGET};
     listing *l = malloc(sizeof *l);
     c.taken = calloc(table->decision_count + 1, sizeof *c.taken);
     c.reported = calloc(table->rule_count + 1, sizeof *c.reported);
     if (l && c.taken && c.reported) {
         check_targets(&c, l);
-        check_decisions(&c);
-        check_used(&c);
+        if (c.budget) { /* else not everything was looked at */
+            check_decisions(&c);
+            check_used(&c);
+        } else {
+            REPORT(&c, 0, "too-complex",
+                   "not all of it can be checked: too many targets, or too many overlaps");
+        }
     }
     if (!l || !c.taken || !c.reported || c.out_of_memory)
         REPORT(&c, 0, "out-of-memory", "the check was not completed");

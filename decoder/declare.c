@@ -156,8 +156,14 @@ static bool parse_kind(parser *p, const token *t, xs_operand *out)
     out->kind = XS_OPERAND_REG;
     out->prefix = t->text + 4;
     if (plus) {
-        *plus = '\0';
-        out->base = (unsigned)strtoul(plus + 1, NULL, 10) & 31;
+        char *end;
+        *plus++ = '\0';
+        unsigned long base = strtoul(plus, &end, 10);
+        if (end == plus || *end || base > 31) {
+            XS_ERROR(p, t->column, "bad-kind", "'%s' is not the number of a register", plus);
+            return false;
+        }
+        out->base = (unsigned)base;
     }
     return true;
 }
@@ -193,6 +199,10 @@ static void declare_handlers(parser *p)
             XS_ERROR(p, p->tokens[i].column, "too-many", "more than %d handlers", MAX_HANDLERS);
             return;
         }
+        for (size_t k = 0; k < t->handler_count; k++)
+            if (strcmp(t->handlers[k], p->tokens[i].text) == 0)
+                XS_ERROR(p, p->tokens[i].column, "duplicate-name", "handler '%s' is declared twice",
+                         t->handlers[k]);
         t->handler_line[t->handler_count] = p->line;
         t->handlers[t->handler_count++] = p->tokens[i].text;
     }
@@ -206,10 +216,12 @@ static bool site_word(parser *p, size_t *i, site_rule *s)
         s->kind = SITE_BOUNDARY;
     } else if (strcmp(text, "align") == 0 && *i + 1 < p->token_count) {
         s->kind = SITE_ALIGN;
-        s->align = (unsigned)strtoul(p->tokens[++*i].text, NULL, 10);
-        return s->align != 0 && (s->align & (s->align - 1)) == 0;
+        char *end;
+        s->align = (unsigned)strtoul(p->tokens[++*i].text, &end, 10);
+        return *end == '\0' && s->align != 0 && (s->align & (s->align - 1)) == 0;
     } else if (strncmp(text, "errno=", 6) == 0) {
         s->error = text + 6;
+        return *s->error == 'E';
     } else {
         return false;
     }
@@ -226,7 +238,9 @@ static void declare_site(parser *p)
                  p->tokens[i].text);
         return;
     }
-    if (t->site_count == MAX_SITES)
+    if (s.kind == SITE_ALIGN && s.align == 0)
+        XS_ERROR(p, 1, "bad-site", "%%site needs align N or boundary");
+    else if (t->site_count == MAX_SITES)
         XS_ERROR(p, 1, "too-many", "more than %d %%site lines", MAX_SITES);
     else
         t->sites[t->site_count++] = s;

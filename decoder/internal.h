@@ -11,6 +11,8 @@ enum {
     MAX_HANDLERS = 64,
     MAX_SITES = 32,
     MAX_OVERLAPS = 32,
+    MAX_LINES = 4096,     /* rules in a file */
+    MAX_DECISIONS = 8192, /* those copied by `like` included */
     MAX_TOKENS = 64
 };
 

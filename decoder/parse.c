@@ -122,6 +122,7 @@ static bool draw_ranges(parser *p, const token *t, int operand, char *c, drawing
         if (*end == ']' && end[1] == '\0') return true;
         c = end + 1;
     } while (c[-1] == '|');
+    t->text[strlen(t->text)] = '['; /* cut there by the caller */
     XS_ERROR(p, t->column, "bad-bits", "'%s' is not NAME[HI:LO|...]", t->text);
     return false;
 }
@@ -137,6 +138,10 @@ static bool note_flow(parser *p, const token *t, drawing *d)
 /* A token of the drawing: 010-, name, name[..], name=01; or @flow. */
 static bool draw(parser *p, const token *t, drawing *d)
 {
+    if (t->quoted) {
+        XS_ERROR(p, t->column, "bad-bits", "a remark stands behind the class");
+        return false;
+    }
     if (*t->text == '@') return note_flow(p, t, d);
     if (strspn(t->text, "01-") == strlen(t->text)) return draw_literal(p, t, t->text, d);
     size_t len = strcspn(t->text, "[=");
@@ -191,25 +196,35 @@ static const char *handler_named(const xs_table *t, const char *name)
     return NULL;
 }
 
+/* "rd=0" or "rd=rs1"; false when it is neither. */
+static bool parse_comparison(parser *p, const token *t, char *text, xs_hazard_if *out)
+{
+    char *right = strchr(text, '='), *end;
+    if (!right) return false;
+    *right++ = '\0';
+    out->left = (int8_t)xs_operand_find(p->table, text);
+    if (isdigit((unsigned char)*right)) {
+        unsigned long value = strtoul(right, &end, 10);
+        if (*end || value > UINT8_MAX) return false;
+        out->value = (uint8_t)value;
+    } else {
+        out->right = (int8_t)xs_operand_find(p->table, right);
+        if (out->right < 0) out->left = -1;
+    }
+    if (out->left < 0)
+        XS_ERROR(p, t->column, "unknown-operand", "hazard compares operands that are not declared");
+    return true;
+}
+
 /* "wrong-result(rd=rs1)", "hangs(rd=0)" or "unsafe". */
 static bool parse_hazard(parser *p, const token *t, char *text, xs_hazard_if *out)
 {
     *out = (xs_hazard_if){.left = -1, .right = -1};
-    char *open = strchr(text, '(');
+    char *open = strchr(text, '('), *last = text + strlen(text) - 1;
     if (open) {
-        char *equals = strchr(open, '='), *close = strchr(open, ')');
-        if (!equals || !close || close < equals) return false;
-        *open = *equals = *close = '\0';
-        out->left = (int8_t)xs_operand_find(p->table, open + 1);
-        bool number = isdigit((unsigned char)equals[1]);
-        if (number)
-            out->value = (uint8_t)strtoul(equals + 1, NULL, 10);
-        else
-            out->right = (int8_t)xs_operand_find(p->table, equals + 1);
-        if (out->left < 0 || (!number && out->right < 0)) {
-            XS_ERROR(p, t->column, "unknown-operand", "hazard compares operands that are not declared");
-            return true;
-        }
+        if (*last != ')') return false;
+        *open = *last = '\0';
+        if (!parse_comparison(p, t, open + 1, out)) return false;
     }
     out->hazard = xs_hazard_from(text);
     return out->hazard != 0;
@@ -219,6 +234,7 @@ static bool parse_hazards(parser *p, const token *t, char *list, xs_decision *ou
 {
     char *save = NULL;
     size_t n = 0;
+    if (*list == '\0') XS_ERROR(p, t->column, "bad-hazard", "hazard= names none");
     for (char *item = strtok_r(list, ",", &save); item; item = strtok_r(NULL, ",", &save))
         if (n == 2 || !parse_hazard(p, t, item, &out->hazard[n++])) {
             XS_ERROR(p, t->column, "bad-hazard", "'%s' is not a hazard, or there are more than two", item);
@@ -264,9 +280,26 @@ static size_t parse_handler(parser *p, size_t i, xs_decision *d)
     return i + 1;
 }
 
+/* Is the operand in the current rule? One that is not has no value; -1 stands for none. */
+static bool draws(const parser *p, int operand)
+{
+    const xs_piece *piece = p->table->pieces + p->current->piece_index;
+    for (size_t i = 0; i < p->current->piece_count; i++)
+        if (piece[i].operand == operand) return true;
+    return operand < 0;
+}
+
 static bool add_decision(parser *p, const xs_decision *d, const when *w)
 {
     xs_table *t = p->table;
+    if (t->decision_count == MAX_DECISIONS) {
+        XS_ERROR(p, p->tokens[0].column, "too-many", "more than %d decisions", MAX_DECISIONS);
+        return false;
+    }
+    for (int i = 0; i < 2; i++)
+        if (d->hazard[i].hazard && !(draws(p, d->hazard[i].left) && draws(p, d->hazard[i].right)))
+            XS_ERROR(p, p->tokens[0].column, "unknown-operand", "'%s' has a hazard on what it does not draw",
+                     p->current->name);
     size_t count = t->decision_count;
     xs_decision *slot = append(p, (void **)&t->decisions, &t->decision_count, sizeof *slot);
     when *cond = slot ? append(p, (void **)&t->whens, &count, sizeof *cond) : NULL;
@@ -282,9 +315,11 @@ static void copy_decisions(parser *p, size_t i)
 {
     const token *t = i + 1 < p->token_count ? &p->tokens[i + 1] : &p->tokens[i];
     const xs_table *table = p->table;
+    if (i + 2 < p->token_count)
+        XS_ERROR(p, p->tokens[i + 2].column, "bad-attribute", "'%s' behind like NAME", p->tokens[i + 2].text);
     for (size_t r = 0; r + 1 < table->rule_count; r++) {
         const xs_rule *from = &table->rules[r];
-        if (strcmp(from->name, t->text) != 0) continue;
+        if (from->scan != p->in_scan || strcmp(from->name, t->text) != 0) continue;
         for (size_t d = from->decision_index; d < from->decision_index + from->decision_count; d++) {
             xs_decision copy = table->decisions[d];
             when w = table->whens[d];
@@ -303,7 +338,7 @@ static void parse_decision(parser *p, size_t i)
         copy_decisions(p, i);
         return;
     }
-    if (!class_from(p->tokens[i].text, p->in_scan, &d.cls)) {
+    if (p->tokens[i].quoted || !class_from(p->tokens[i].text, p->in_scan, &d.cls)) {
         XS_ERROR(p, p->tokens[i].column, "bad-class", "'%s' is not %s", p->tokens[i].text,
                  p->in_scan ? "slot, reject or like" : "simulate, slot, reject or like");
         return;
@@ -332,7 +367,7 @@ static bool rule_exists(const xs_table *t, const char *name)
 static bool draw_all(parser *p, size_t *next, drawing *d)
 {
     for (*next = 1; *next < p->token_count; ++*next) {
-        if (starts_decision(p->tokens[*next].text, p->in_scan)) break;
+        if (!p->tokens[*next].quoted && starts_decision(p->tokens[*next].text, p->in_scan)) break;
         if (!draw(p, &p->tokens[*next], d)) return false;
     }
     if (d->width == 16 || d->width == 32) return true;
@@ -348,6 +383,10 @@ static void parse_rule(parser *p)
     size_t next;
     p->rules_begun = true;
     p->current = NULL;
+    if (t->rule_count == MAX_LINES) {
+        XS_ERROR(p, 1, "too-many", "more than %d rules", MAX_LINES);
+        return;
+    }
     if (rule_exists(t, p->tokens[0].text)) {
         XS_ERROR(p, 1, "duplicate-rule", "'%s' is declared twice", p->tokens[0].text);
         return;

@@ -22,7 +22,7 @@ static size_t size_at(const xs_decoder *d, const xs_text *text, size_t at)
 bool xs_site_on_boundary(const xs_decoder *decoder, const xs_text *text, size_t offset)
 {
     size_t granule = decoder->table->granule;
-    if (offset >= text->size || offset % granule) return false;
+    if (offset >= text->size || text->size - offset < granule || offset % granule) return false;
     if (granule == 4) return true;
     if (text->starts) return text->starts[offset / granule] != XS_TAIL;
     size_t at = text->function == XS_NO_FUNCTION ? 0 : text->function;
@@ -152,17 +152,21 @@ xs_status xs_site_decide(const xs_decoder *decoder, const xs_decoder *ideal, con
     xs_status status = xs_decode(decoder, text->bytes + offset, text->size - offset, &site->insn);
     if (status != XS_OK) return status;
     if (ideal) site->in_exclusive = xs_site_in_exclusive(ideal, text, offset);
-    if (place_allows(decoder, text, offset, site)) {
+    bool by_word = place_allows(decoder, text, offset, site); /* the word decides, not its place */
+    if (by_word) {
         const xs_decision *d = site->insn.entry->decision;
         site->cls = d->cls;
         site->reason = d->reason;
         site->error = d->error;
-        if (d->cls != XS_REJECT && xs_site_in_exclusive(decoder, text, offset))
+        if (d->cls != XS_REJECT && xs_site_in_exclusive(decoder, text, offset)) {
             refuse(site, XS_WHY_EXCLUSIVE, "EINVAL");
+            by_word = false;
+        }
     }
     if (ideal) {
         const xs_entry *right = &ideal->entries[xs_lookup(ideal, site->insn.word)];
-        site->hazards = xs_hazards(&site->insn, right) | place_hazards(decoder, text, offset, site);
+        if (by_word) site->hazards = xs_hazards(&site->insn, right);
+        site->hazards |= place_hazards(decoder, text, offset, site);
     }
     return XS_OK;
 }

@@ -104,6 +104,8 @@ bool xs_parse_condition(parser *p, const token *t, when *out)
     size_t key = (size_t)(value - t->text);
     uint32_t yes, no;
     value++;
+    if (value[strspn(value, ",")] == '\0')
+        XS_ERROR(p, t->column, "unknown-name", "'%s' has no name behind it", t->text);
     if (key == 6 && strncmp(t->text, "kernel", key) == 0) {
         parse_kernels(p, t, value, out);
     } else if (key == 4 && strncmp(t->text, "mode", key) == 0) {
