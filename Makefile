@@ -18,7 +18,7 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 ifdef SANITIZE
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-FLAGS     = -std=c11 $(WARN) -D_GNU_SOURCE -DXOLSIM_VERSION='"$(VERSION)"' $(SAN) -Idecoder -Iarch -Iimage -Ioracle \
+FLAGS     = -std=c11 $(WARN) -D_GNU_SOURCE -DXOLSIM_VERSION='"$(VERSION)"' $(SAN) -Idecoder -Isimulator -Iarch -Iimage -Ioracle \
             $(CAPSTONE_CFLAGS) $(DEPS_CFLAGS) -MMD -MP
 
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -52,9 +52,29 @@ $(BUILD)/libxolsim.a: $(LIB_OBJS)
 $(BUILD)/xolsim: $(CLI_OBJS) $(BUILD)/libxolsim.a
 	$(call Q,LD,$@)$(CC) $(SAN) $(CFLAGS) -o $@ $^ -pthread $(CAPSTONE_LIBS) $(DEPS_LIBS) $(LDFLAGS)
 
+# The library's users: pkg-config --cflags --libs xolsim.
+$(BUILD)/xolsim.pc: Makefile
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include/xolsim' 'libdir=$${prefix}/lib' '' 'Name: xolsim' \
+	  'Description: how probes on AArch64 and RISC-V instructions are carried out' 'Version: $(VERSION)' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lxolsim' > $@
+
+install: all $(BUILD)/xolsim.pc
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/xolsim \
+	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/xolsim
+	install $(BUILD)/xolsim $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/libxolsim.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/xolsim.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 decoder/xolsim.h simulator/simulator.h arch/arch.h $(DESTDIR)$(PREFIX)/include/xolsim
+	install -m 644 docs/xolsim.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/xolsim.schema.json arch/arm64/arm64.decode arch/riscv/riscv.decode \
+	  $(DESTDIR)$(PREFIX)/share/xolsim
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all clean
+include tests/tests.mk
+
+.PHONY: all clean install
 .SECONDARY:
 -include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(TEST_OBJS:.o=.d)

@@ -1,0 +1,455 @@
+/* decoder/: words to rules, text to classes, bits to operands. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests.h"
+
+/* ---- answers of real kernels, for every word -------------------------------------------------- */
+
+/* "first last class handler": what the kernel's own decoder said. */
+typedef struct run {
+    uint32_t first, last;
+    xs_class cls;
+    char handler[32];
+} run;
+
+typedef struct kernel_runs {
+    run *run;
+    size_t count, at; /* at: the run that the next word is in */
+    uint64_t next;    /* the next word that the decoder must speak of */
+    const xs_decoder *decoder;
+} kernel_runs;
+
+static void add_run(const row *r, void *arg)
+{
+    kernel_runs *k = arg;
+    char last[9], cls[24];
+    if ((k->count & (k->count - 1)) == 0) k->run = realloc(k->run, (k->count * 2 + 1) * sizeof *k->run);
+    ck_assert(k->run != NULL);
+    run *to = &k->run[k->count++];
+    ck_assert_int_eq(sscanf(r->field[0], "%x %8s %23s %31s", &to->first, last, cls, to->handler), 4);
+    to->last = hex(last);
+    to->cls = class_named(cls);
+}
+
+/* A run of the decoder: every run of the kernel in it has the same answer. */
+static bool compare_run(void *arg, size_t entry, uint32_t first, uint32_t last)
+{
+    kernel_runs *k = arg;
+    size_t count;
+    const xs_entry *e = &xs_decoder_entries(k->decoder, &count)[entry];
+    if (first != k->next) wrong("run %08x-%08x does not follow the one before", first, last);
+    k->next = (uint64_t)last + 1;
+    for (;; k->at++) {
+        const run *want = &k->run[k->at];
+        if (e->decision->cls != want->cls || strcmp(e->decision->handler, want->handler) != 0)
+            wrong("%08x-%08x: '%s' says %s %s, the kernel %s %s", first, last, e->rule->name,
+                  xs_class_name(e->decision->cls), e->decision->handler, xs_class_name(want->cls),
+                  want->handler);
+        if (want->last >= last) break;
+    }
+    if (k->run[k->at].last == last) k->at++;
+    cover(e);
+    return true;
+}
+
+static void equals_kernel(const char *target, const char *path)
+{
+    kernel_runs k = {.decoder = decoder_of(target)};
+    each_row(path, add_run, &k);
+    ck_assert(xs_space_runs(k.decoder, 0, 0, compare_run, &k));
+    if (k.next != UINT64_C(1) << 32 || k.at != k.count) wrong("%s: words are left out", target);
+    free(k.run);
+    all_right();
+}
+
+START_TEST(arm64_equals_kernels)
+{
+    static const char *const golds[][2] = {
+        {"arm64/6.12.y/uprobe", "fixtures/arm64/kernel-6.12.117-uprobe.rle.xz"},
+        {"arm64/7.3/uprobe", "fixtures/arm64/kernel-7.3.4-uprobe.rle.xz"},
+        {"arm64/7.3.y/uprobe", "fixtures/arm64/kernel-7.3.4-uprobe.rle.xz"},
+    };
+    equals_kernel(golds[_i][0], golds[_i][1]);
+}
+END_TEST
+
+/* RISC-V: an answer for each low halfword; the upper one never matters. */
+typedef struct kernel_lows {
+    uint8_t size[65536];
+    xs_class cls[65536];
+    char handler[65536][24];
+} kernel_lows;
+
+static void add_low(const row *r, void *arg)
+{
+    kernel_lows *k = arg;
+    uint32_t low = hex(r->field[0]);
+    k->size[low] = *r->field[1] == '2' ? 2 : 4; /* longer ones: the first four bytes are copied */
+    k->cls[low] = class_named(r->field[2]);
+    snprintf(k->handler[low], sizeof k->handler[low], "%s", r->field[3]);
+}
+
+typedef struct low_walk {
+    const kernel_lows *kernel;
+    const xs_decoder *decoder;
+    uint64_t words;
+} low_walk;
+
+/* All words of a cube have one entry: compare for each low halfword in it. */
+static bool compare_cube(void *arg, size_t entry, size_t unused, uint32_t mask, uint32_t value)
+{
+    low_walk *w = arg;
+    size_t count;
+    const xs_entry *e = &xs_decoder_entries(w->decoder, &count)[entry];
+    uint32_t open = ~mask & 0xffff, low = 0;
+    (void)unused;
+    do {
+        uint32_t at = (value & 0xffff) | low;
+        if (e->decision->cls != w->kernel->cls[at] || e->rule->width / 8 != w->kernel->size[at] ||
+            strcmp(e->decision->handler, w->kernel->handler[at]) != 0)
+            wrong("%s, %04x: '%s' says %s %s", target_name(w->decoder), at, e->rule->name,
+                  xs_class_name(e->decision->cls), e->decision->handler);
+        low = (low - open) & open;
+    } while (low);
+    w->words += UINT64_C(1) << __builtin_popcount(~mask);
+    cover(e);
+    return true;
+}
+
+static void compare_lows(const xs_decoder *d, void *arg)
+{
+    low_walk w = {arg, d, 0};
+    ck_assert(xs_space_walk(d, NULL, compare_cube, &w));
+    if (w.words != UINT64_C(1) << 32)
+        wrong("%s: the walk sees %llu words", target_name(d), (unsigned long long)w.words);
+}
+
+START_TEST(riscv_equals_kernels)
+{
+    static const char *const golds[][2] = {
+        {"riscv64/6.12.y,riscv64/6.12", "fixtures/riscv/kernel-6.12.117-lo16.tsv.xz"},
+        {"riscv64/7.2,riscv64/7.2.y", "fixtures/riscv/kernel-7.2.13-lo16.tsv.xz"},
+    };
+    kernel_lows *k = calloc(1, sizeof *k);
+    ck_assert(k != NULL);
+    each_row(golds[_i][1], add_low, k);
+    each_target(golds[_i][0], compare_lows, k);
+    free(k);
+    all_right();
+}
+END_TEST
+
+/* ---- the index -------------------------------------------------------------------------------- */
+
+static void compare_lookup(const xs_decoder *d, uint32_t word)
+{
+    const xs_entry *e = entry_of(d, word);
+    xs_entry slow = xs_table_find(xs_decoder_table(d), xs_decoder_target(d), word);
+    if (!slow.rule) {
+        if (strcmp(e->rule->name, "no-rule") != 0)
+            wrong("%s, %08x: '%s' but no line", target_name(d), word, e->rule->name);
+    } else if (e->rule != slow.rule || e->decision != slow.decision) {
+        wrong("%s, %08x: the index says '%s', the lines '%s'", target_name(d), word, e->rule->name,
+              slow.rule->name);
+    }
+}
+
+/* Words at the edges of every rule of the table, and anywhere. */
+static void compare_index(const xs_decoder *d, void *arg)
+{
+    rng *r = arg;
+    size_t count;
+    const xs_rule *rules = xs_table_rules(xs_decoder_table(d), &count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t word = rules[i].value | (rng_next(r) & ~rules[i].mask);
+        compare_lookup(d, rules[i].value);
+        compare_lookup(d, rules[i].value | ~rules[i].mask);
+        compare_lookup(d, word);
+        compare_lookup(d, word ^ UINT32_C(1) << (rng_next(r) & 31));
+    }
+    for (size_t i = 0; i < 500; i++)
+        compare_lookup(d, rng_next(r));
+}
+
+static const char everything[] =
+    "arm64/*,arm64/stp-2024,arm64/ideal,riscv64/*,riscv64/ideal,riscv64+zcmp/ideal,riscv64+zcmt/ideal,"
+    "riscv64+zcmp+zcmt/ideal,riscv32/*,riscv32/ideal,riscv64-c/*,riscv32-c/*,riscv64-c/ideal,riscv32-c/ideal";
+
+START_TEST(index_equals_lines)
+{
+    rng r = rng_new("index");
+    each_target(everything, compare_index, &r);
+    all_right();
+}
+END_TEST
+
+START_TEST(index_equals_lines_without_default)
+{
+    static const char text[] = "%arch a\n%modes m\n%kernels 1.0\n%operand n unsigned\n"
+                               "one 0000 n[27:0] slot\ntwo 1 n[14:0] 0000000000000000 reject\n";
+    size_t count;
+    xs_table *t = xs_table_parse(text, sizeof text - 1, NULL, 0, &count);
+    xs_target target;
+    xs_decoder *d;
+    rng r = rng_new("no default");
+    ck_assert(t != NULL);
+    ck_assert_int_eq(xs_target_parse(t, "a", &target, NULL, 0), XS_OK);
+    ck_assert_int_eq(xs_decoder_new(t, &target, &d), XS_OK);
+    for (int i = 0; i < 2000; i++)
+        compare_lookup(d, rng_next(&r));
+    const xs_entry *e = entry_of(d, 0x7fffffff);
+    ck_assert_str_eq(e->rule->name, "no-rule");
+    ck_assert_int_eq(e->decision->cls, XS_REJECT);
+    xs_decoder_free(d);
+    xs_table_free(t);
+    all_right();
+}
+END_TEST
+
+/* More rules than one 64-bit set, each matching one value of the low nine bits. */
+START_TEST(limit_of_rules)
+{
+    char *text;
+    size_t len, count;
+    xs_target target;
+    xs_decoder *d;
+    for (unsigned rules = XS_MAX_RULES - 1; rules <= XS_MAX_RULES + 1; rules++) {
+        FILE *f = open_memstream(&text, &len);
+        fputs("%arch a\n%modes m\n%kernels 1.0\n%operand n unsigned\n", f);
+        for (unsigned i = 0; i < rules; i++) {
+            fprintf(f, "r%u n[20:0] 1", i);
+            for (int bit = 9; bit >= 0; bit--)
+                fputc('0' + (int)(i >> bit & 1), f);
+            fputs(" slot\n", f);
+        }
+        fclose(f);
+        xs_table *t = xs_table_parse(text, len, NULL, 0, &count);
+        ck_assert(t != NULL);
+        xs_diag diags[2] = {0};
+        xs_table_check(t, diags, 2); /* words are left over: no-default */
+        ck_assert_str_eq(diags[0].code, rules > XS_MAX_RULES ? "too-many" : "no-default");
+        ck_assert_int_eq(xs_target_parse(t, "a", &target, NULL, 0), XS_OK);
+        ck_assert_int_eq(xs_decoder_new(t, &target, &d), rules > XS_MAX_RULES ? XS_E_LIMIT : XS_OK);
+        ck_assert((d == NULL) == (rules > XS_MAX_RULES));
+        for (uint32_t i = 0; d && i < 1100; i++)
+            compare_lookup(d, 0x400 | i | i << 11);
+        xs_decoder_free(d);
+        xs_table_free(t);
+        free(text);
+    }
+    all_right();
+}
+END_TEST
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+enum { BYTES = 4096 };
+
+/* One instruction after the other, as xs_classify_text says it does. */
+static size_t classify_slowly(const xs_decoder *d, const uint8_t *text, size_t size, uint8_t *classes,
+                              size_t *left)
+{
+    unsigned granule = xs_table_granule(xs_decoder_table(d));
+    size_t at = 0, count = 0;
+    xs_insn insn;
+    memset(classes, XS_TAIL, size / granule);
+    for (; xs_decode(d, text + at, size - at, &insn) == XS_OK; at += insn.size, count++)
+        classes[at / granule] = (uint8_t)insn.entry->decision->cls;
+    *left = size - at;
+    return count;
+}
+
+static void compare_text(const xs_decoder *d, void *arg)
+{
+    rng *r = arg;
+    unsigned granule = xs_table_granule(xs_decoder_table(d));
+    static uint8_t text[BYTES], fast[BYTES / 2 + 1], slow[BYTES / 2 + 1];
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = (uint8_t)rng_next(r);
+    for (size_t size = 0; size <= BYTES; size += size < 40 ? 1 : 997) {
+        size_t offset = rng_next(r) % 7 % (BYTES - size + 1), left_fast, left_slow;
+        memset(fast, 0xee, sizeof fast);
+        size_t n = xs_classify_text(d, text + offset, size, fast, &left_fast);
+        size_t m = classify_slowly(d, text + offset, size, slow, &left_slow);
+        if (n != m || left_fast != left_slow || memcmp(fast, slow, size / granule) != 0)
+            wrong("%s: %zu bytes at %zu: %zu instructions, not %zu; %zu left, not %zu", target_name(d), size,
+                  offset, n, m, left_fast, left_slow);
+        if (fast[size / granule] != 0xee)
+            wrong("%s: %zu bytes: wrote behind the classes", target_name(d), size);
+    }
+}
+
+START_TEST(text_equals_instructions)
+{
+    rng r = rng_new("text");
+    each_target("arm64/7.3,arm64/4.10,arm64/ideal,riscv64/7.3,riscv32/6.1,riscv64/ideal,riscv64-c/7.3",
+                compare_text, &r);
+    all_right();
+}
+END_TEST
+
+static const struct {
+    const char *target, *bytes;
+    size_t avail;
+    xs_status status;
+    uint8_t size;
+    uint32_t word;
+} cuts[] = {
+    {"arm64/7.3", "\x1f\x20\x03\xd5", 4, XS_OK, 4, 0xd503201f},
+    {"arm64/7.3", "\x1f\x20\x03\xd5", 3, XS_E_TRUNCATED, 4, 0},
+    {"arm64/7.3", "\x1f\x20\x03\xd5", 0, XS_E_TRUNCATED, 4, 0},
+    {"riscv64/7.3", "\x01\x00", 2, XS_OK, 2, 0x0001},
+    {"riscv64/7.3", "\x01\x00\xff\xff", 4, XS_OK, 2, 0x0001},
+    {"riscv64/7.3", "\x01\x00", 1, XS_E_TRUNCATED, 2, 0},
+    {"riscv64/7.3", "\x01\x00", 0, XS_E_TRUNCATED, 2, 0},
+    {"riscv64/7.3", "\x67\x80\x00\x00", 4, XS_OK, 4, 0x00008067},
+    {"riscv64/7.3", "\x67\x80\x00\x00", 3, XS_E_TRUNCATED, 4, 0},
+    {"riscv64/7.3", "\x67\x80\x00\x00", 2, XS_E_TRUNCATED, 4, 0},
+    {"riscv64/7.3", "\x67\x80\x00\x00", 1, XS_E_TRUNCATED, 2, 0},
+    {"riscv64/ideal", "\x1f\x00", 2, XS_E_TRUNCATED, 4, 0}, /* longer than 32 bits */
+};
+
+START_TEST(cut_instructions)
+{
+    xs_insn insn;
+    memset(&insn, 0xee, sizeof insn);
+    xs_status status = xs_decode(decoder_of(cuts[_i].target), cuts[_i].bytes, cuts[_i].avail, &insn);
+    ck_assert_int_eq(status, cuts[_i].status);
+    ck_assert_uint_eq(insn.size, cuts[_i].size);
+    ck_assert_uint_eq(insn.word, cuts[_i].word);
+    ck_assert((insn.entry != NULL) == (status == XS_OK));
+}
+END_TEST
+
+/* ---- operands ------------------------------------------------------------------------------------ */
+
+static int operand_number(const xs_table *t, const char *name)
+{
+    size_t count;
+    const xs_operand *operands = xs_table_operands(t, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(operands[i].name, name) == 0) return (int)i;
+    return -1;
+}
+
+/* The operands of a rule, one bit each: all, or only those with bits that are not fixed. */
+static uint64_t operands_drawn(const xs_table *t, const xs_rule *rule, bool fixed_too)
+{
+    uint64_t drawn = 0;
+    const xs_piece *piece = xs_table_pieces(t, rule);
+    for (size_t i = 0; i < rule->piece_count; i++)
+        if (fixed_too || !(rule->mask >> piece[i].lsb & 1)) drawn |= UINT64_C(1) << piece[i].operand;
+    return drawn;
+}
+
+/* The table of ARCH or ARCH/KERNEL... */
+static const xs_table *table_of(const char *target)
+{
+    return xs_decoder_table(decoder_of(target));
+}
+
+/* "rd=1": decimal or 0x..., and it is one of the rule's own. Returns its bit. */
+static uint64_t check_operand(const row *r, const xs_insn *insn, char *item)
+{
+    const xs_table *t = table_of(r->field[0]);
+    char *equals = strchr(item, '=');
+    ck_assert_msg(equals != NULL, "%s:%u: '%s'", r->path, r->line, item);
+    *equals = '\0';
+    int n = operand_number(t, item);
+    int64_t want = strtoll(equals + 1, NULL, 0);
+    uint64_t bit = n < 0 ? 0 : UINT64_C(1) << n;
+    if (!(bit & operands_drawn(t, insn->entry->rule, true)))
+        wrong("%s:%u: '%s' has no operand '%s'", r->path, r->line, insn->entry->rule->name, item);
+    else if (insn->op[n] != want)
+        wrong("%s:%u: %s of '%s' is %lld, not %lld", r->path, r->line, item, insn->entry->rule->name,
+              (long long)insn->op[n], (long long)want);
+    return bit;
+}
+
+/* ARCH or TARGET, word, rule, operands, the assembler's text of the word. */
+static void check_operands(const row *r, void *unused)
+{
+    char target[40], *save = NULL;
+    (void)unused;
+    ck_assert_msg(r->count >= 4, "%s:%u: too few fields", r->path, r->line);
+    snprintf(target, sizeof target, "%s%s", r->field[0], strchr(r->field[0], '/') ? "" : "/ideal");
+    encoding w = word_named(r->field[1]);
+    uint8_t bytes[4] = {(uint8_t)w.word, (uint8_t)(w.word >> 8), (uint8_t)(w.word >> 16),
+                        (uint8_t)(w.word >> 24)};
+    xs_insn insn;
+    memset(&insn, 0xee, sizeof insn);
+    ck_assert_int_eq(xs_decode(decoder_of(target), bytes, w.size, &insn), XS_OK);
+    if (strcmp(insn.entry->rule->name, r->field[2]) != 0 || insn.size != w.size)
+        wrong("%s:%u: '%s' of %u bytes, not '%s'", r->path, r->line, insn.entry->rule->name, insn.size,
+              r->field[2]);
+    uint64_t given = 0;
+    for (char *item = strtok_r(r->field[3], " ", &save); item; item = strtok_r(NULL, " ", &save))
+        given |= check_operand(r, &insn, item);
+    if (operands_drawn(table_of(r->field[0]), insn.entry->rule, false) & ~given)
+        wrong("%s:%u: '%s' has other operands too", r->path, r->line, insn.entry->rule->name);
+    cover(insn.entry);
+}
+
+START_TEST(operands_are_assembled)
+{
+    static const char *const files[] = {"fixtures/arm64/operands.tsv", "fixtures/riscv/operands.tsv"};
+    each_row(files[_i], check_operands, NULL);
+    all_right();
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    const xs_decoder *decoder;
+    const uint8_t *text;
+    uint8_t classes[BYTES / 2];
+    size_t count, left;
+} worker;
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    for (int i = 0; i < 200; i++)
+        w->count = xs_classify_text(w->decoder, w->text, BYTES, w->classes, &w->left);
+    return NULL;
+}
+
+START_TEST(threads_share_a_decoder)
+{
+    static uint8_t text[BYTES];
+    static worker workers[2];
+    pthread_t thread[2];
+    rng r = rng_new("threads");
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = (uint8_t)rng_next(&r);
+    for (int i = 0; i < 2; i++) {
+        workers[i] = (worker){.decoder = decoder_of("riscv64/7.3"), .text = text};
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    ck_assert_uint_eq(workers[0].count, workers[1].count);
+    ck_assert_mem_eq(workers[0].classes, workers[1].classes, BYTES / 2);
+}
+END_TEST
+
+Suite *decoder_suite(void)
+{
+    Suite *suite = suite_create("decoder");
+    TCase *words = tcase_create("words"), *text = tcase_create("text");
+    tcase_add_loop_test(words, arm64_equals_kernels, 0, 3);
+    tcase_add_loop_test(words, riscv_equals_kernels, 0, 2);
+    tcase_add_test(words, index_equals_lines);
+    tcase_add_test(words, index_equals_lines_without_default);
+    tcase_add_test(words, limit_of_rules);
+    tcase_add_loop_test(words, operands_are_assembled, 0, 2);
+    tcase_add_test(text, text_equals_instructions);
+    tcase_add_loop_test(text, cut_instructions, 0, sizeof cuts / sizeof *cuts);
+    tcase_add_test(text, threads_share_a_decoder);
+    suite_add_tcase(suite, words);
+    suite_add_tcase(suite, text);
+    return suite;
+}
