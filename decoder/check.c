@@ -210,6 +210,12 @@ static void check_used(checker *c)
             used |= t->decisions[d].handler == t->handlers[i];
         if (!used) REPORT(c, t->handler_line[i], "unused", "handler '%s' is in no rule", t->handlers[i]);
     }
+    for (size_t i = 0; i < t->quirk_count; i++) {
+        bool used = false;
+        for (size_t d = 0; d < t->decision_count; d++)
+            for (int q = 0; q < t->decisions[d].quirk_count; q++) used |= t->decisions[d].quirk[q].quirk == i;
+        if (!used) REPORT(c, t->quirk_line[i], "unused", "quirk '%s' is in no rule", t->quirks[i].name);
+    }
     for (size_t i = 0; i < t->overlap_count; i++)
         if (!c->overlap_used[i])
             REPORT(c, t->overlaps[i].line, "stale-overlap",

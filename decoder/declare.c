@@ -208,6 +208,35 @@ static void declare_handlers(parser *p)
     }
 }
 
+/* %quirk NAME HAZARD|- conditions "what the kernel does" */
+static void declare_quirk(parser *p)
+{
+    xs_table *t = p->table;
+    xs_quirk q = {.note = ""};
+    when w = xs_when_always();
+    if (p->token_count < 4 || !p->tokens[p->token_count - 1].quoted) {
+        XS_ERROR(p, 1, "missing-word", "%%quirk NAME HAZARD|- ... \"what the kernel does\"");
+        return;
+    }
+    q.name = p->tokens[1].text;
+    q.hazard = xs_hazard_from(p->tokens[2].text);
+    q.note = p->tokens[p->token_count - 1].text;
+    if (!q.hazard && strcmp(p->tokens[2].text, "-") != 0)
+        XS_ERROR(p, p->tokens[2].column, "bad-hazard", "'%s' is not a hazard", p->tokens[2].text);
+    for (size_t i = 3; i + 1 < p->token_count; i++)
+        if (!xs_parse_condition(p, &p->tokens[i], &w))
+            XS_ERROR(p, p->tokens[i].column, "bad-attribute", "'%s'", p->tokens[i].text);
+    if (xs_quirk_find(t, q.name) >= 0) {
+        XS_ERROR(p, p->tokens[1].column, "duplicate-name", "quirk '%s' is declared twice", q.name);
+    } else if (t->quirk_count == XS_MAX_QUIRKS) {
+        XS_ERROR(p, 1, "too-many", "more than %d quirks", XS_MAX_QUIRKS);
+    } else {
+        t->quirk_whens[t->quirk_count] = w;
+        t->quirk_line[t->quirk_count] = p->line;
+        t->quirks[t->quirk_count++] = q;
+    }
+}
+
 /* The words of a %site line that are no condition: align N, boundary, errno=. */
 static bool site_word(parser *p, size_t *i, site_rule *s)
 {
@@ -271,7 +300,7 @@ static const struct {
     {"%arch", declare_arch, false},        {"%kernels", declare_kernels, false},
     {"%stable", declare_stable, false},    {"%target", declare_target, false},
     {"%operand", declare_operands, false}, {"%handler", declare_handlers, false},
-    {"%site", declare_site, false},        {"%overlap", declare_overlap, true},
+    {"%site", declare_site, false},        {"%quirk", declare_quirk, false},        {"%overlap", declare_overlap, true},
     {"%scan", begin_scan, true},
 };
 

@@ -63,6 +63,10 @@ struct xs_table {
     const char *handlers[MAX_HANDLERS];
     unsigned handler_line[MAX_HANDLERS];
     size_t handler_count;
+    xs_quirk quirks[XS_MAX_QUIRKS];
+    when quirk_whens[XS_MAX_QUIRKS];
+    unsigned quirk_line[XS_MAX_QUIRKS];
+    size_t quirk_count;
     site_rule sites[MAX_SITES];
     size_t site_count;
     overlap overlaps[MAX_OVERLAPS];
@@ -134,6 +138,7 @@ int xs_kernel_find(const xs_table *table, const char *name); /* index or -1 */
 const xs_decision *xs_rule_decision(const xs_table *table, const xs_rule *rule, const xs_target *target);
 
 /* operands.c */
+int xs_quirk_find(const xs_table *table, const char *name); /* index or -1 */
 int xs_operand_find(const xs_table *table, const char *name);
 
 static inline bool xs_matches(const xs_rule *rule, uint32_t word)

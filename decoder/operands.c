@@ -10,6 +10,13 @@ int xs_operand_find(const xs_table *table, const char *name)
     return -1;
 }
 
+int xs_quirk_find(const xs_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->quirk_count; i++)
+        if (strcmp(table->quirks[i].name, name) == 0) return (int)i;
+    return -1;
+}
+
 static int64_t sign_extend(int64_t value, unsigned bits)
 {
     uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -26,7 +33,7 @@ void xs_rule_operands(const xs_table *table, const xs_rule *rule, uint32_t word,
         op[p->operand] = top[p->operand] = 0;
     for (const xs_piece *p = piece; p < end; p++) {
         uint32_t bits = (word >> p->lsb) & (uint32_t)((UINT64_C(1) << p->len) - 1);
-        op[p->operand] |= (int64_t)bits << p->to;
+        op[p->operand] |= (int64_t)((uint64_t)bits << p->to);
         if (top[p->operand] < p->to + (unsigned)p->len) top[p->operand] = p->to + (unsigned)p->len;
     }
     for (const xs_piece *p = piece; p < end; p++) {

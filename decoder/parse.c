@@ -117,7 +117,7 @@ static bool draw_ranges(parser *p, const token *t, int operand, char *c, drawing
         char *end;
         unsigned long hi = strtoul(c, &end, 10), lo = hi;
         if (end != c && *end == ':') lo = strtoul(c = end + 1, &end, 10);
-        if (end == c || hi > 40 || lo > hi || hi - lo > 31 || (*end != '|' && *end != ']')) break;
+        if (end == c || hi > 63 || lo > hi || hi - lo > 31 || (*end != '|' && *end != ']')) break;
         if (!draw_piece(p, t, operand, (unsigned)hi, (unsigned)lo, false, d)) return false;
         if (*end == ']' && end[1] == '\0') return true;
         c = end + 1;
@@ -197,7 +197,7 @@ static const char *handler_named(const xs_table *t, const char *name)
 }
 
 /* "rd=0" or "rd=rs1"; false when it is neither. */
-static bool parse_comparison(parser *p, const token *t, char *text, xs_hazard_if *out)
+static bool parse_comparison(parser *p, const token *t, char *text, xs_quirk_use *out)
 {
     char *right = strchr(text, '='), *end;
     if (!right) return false;
@@ -212,38 +212,40 @@ static bool parse_comparison(parser *p, const token *t, char *text, xs_hazard_if
         if (out->right < 0) out->left = -1;
     }
     if (out->left < 0)
-        XS_ERROR(p, t->column, "unknown-operand", "hazard compares operands that are not declared");
+        XS_ERROR(p, t->column, "unknown-operand", "quirk compares operands that are not declared");
     return true;
 }
 
-/* "wrong-result(rd=rs1)", "hangs(rd=0)" or "unsafe". */
-static bool parse_hazard(parser *p, const token *t, char *text, xs_hazard_if *out)
+/* "link-first(rd=rs1)", "x0-stalls(rd=0)" or "odd-target". */
+static bool parse_quirk(parser *p, const token *t, char *text, xs_quirk_use *out)
 {
-    *out = (xs_hazard_if){.left = -1, .right = -1};
+    *out = (xs_quirk_use){.left = -1, .right = -1};
     char *open = strchr(text, '('), *last = text + strlen(text) - 1;
     if (open) {
         if (*last != ')') return false;
         *open = *last = '\0';
         if (!parse_comparison(p, t, open + 1, out)) return false;
     }
-    out->hazard = xs_hazard_from(text);
-    return out->hazard != 0;
+    int quirk = xs_quirk_find(p->table, text);
+    if (quirk < 0) return false;
+    out->quirk = (uint8_t)quirk;
+    return true;
 }
 
-static bool parse_hazards(parser *p, const token *t, char *list, xs_decision *out)
+static bool parse_quirks(parser *p, const token *t, char *list, xs_decision *out)
 {
     char *save = NULL;
-    size_t n = 0;
-    if (*list == '\0') XS_ERROR(p, t->column, "bad-hazard", "hazard= names none");
+    if (*list == '\0') XS_ERROR(p, t->column, "bad-quirk", "quirk= names none");
     for (char *item = strtok_r(list, ",", &save); item; item = strtok_r(NULL, ",", &save))
-        if (n == 2 || !parse_hazard(p, t, item, &out->hazard[n++])) {
-            XS_ERROR(p, t->column, "bad-hazard", "'%s' is not a hazard, or there are more than two", item);
+        if (out->quirk_count == XS_QUIRK_USES || !parse_quirk(p, t, item, &out->quirk[out->quirk_count++])) {
+            XS_ERROR(p, t->column, "bad-quirk", "'%s' is not declared by %%quirk, or there are more than %d", item,
+                     XS_QUIRK_USES);
             return true;
         }
     return true;
 }
 
-/* reason=, errno=, hazard= and the quoted remark. */
+/* reason=, errno=, quirk= and the quoted remark. */
 static bool parse_attribute(parser *p, const token *t, xs_decision *d)
 {
     if (t->quoted) {
@@ -257,8 +259,8 @@ static bool parse_attribute(parser *p, const token *t, xs_decision *d)
     } else if (strncmp(t->text, "errno=", 6) == 0) {
         if (t->text[6] != 'E') XS_ERROR(p, t->column, "bad-errno", "'%s' is no errno name", t->text + 6);
         d->error = t->text + 6;
-    } else if (strncmp(t->text, "hazard=", 7) == 0) {
-        return parse_hazards(p, t, t->text + 7, d);
+    } else if (strncmp(t->text, "quirk=", 6) == 0) {
+        return parse_quirks(p, t, t->text + 6, d);
     } else {
         return false;
     }
@@ -296,9 +298,9 @@ static bool add_decision(parser *p, const xs_decision *d, const when *w)
         XS_ERROR(p, p->tokens[0].column, "too-many", "more than %d decisions", MAX_DECISIONS);
         return false;
     }
-    for (int i = 0; i < 2; i++)
-        if (d->hazard[i].hazard && !(draws(p, d->hazard[i].left) && draws(p, d->hazard[i].right)))
-            XS_ERROR(p, p->tokens[0].column, "unknown-operand", "'%s' has a hazard on what it does not draw",
+    for (int i = 0; i < d->quirk_count; i++)
+        if (!draws(p, d->quirk[i].left) || !draws(p, d->quirk[i].right))
+            XS_ERROR(p, p->tokens[0].column, "unknown-operand", "'%s' has a quirk on what it does not draw",
                      p->current->name);
     size_t count = t->decision_count;
     xs_decision *slot = append(p, (void **)&t->decisions, &t->decision_count, sizeof *slot);

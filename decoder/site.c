@@ -19,12 +19,20 @@ static size_t size_at(const xs_decoder *d, const xs_text *text, size_t at)
     return d->sizes[xs_lookup(d, word_at(text, at))];
 }
 
+/* A walk over a whole section, data and all, may be out of step with one from the function's start. */
+static bool starts_hold(const xs_text *text, size_t granule)
+{
+    if (!text->starts || text->function == XS_NO_FUNCTION) return text->starts != NULL;
+    return text->function / granule < text->size / granule &&
+           text->starts[text->function / granule] != XS_TAIL;
+}
+
 bool xs_site_on_boundary(const xs_decoder *decoder, const xs_text *text, size_t offset)
 {
     size_t granule = decoder->table->granule;
     if (offset >= text->size || text->size - offset < granule || offset % granule) return false;
     if (granule == 4) return true;
-    if (text->starts) return text->starts[offset / granule] != XS_TAIL;
+    if (starts_hold(text, granule)) return text->starts[offset / granule] != XS_TAIL;
     size_t at = text->function == XS_NO_FUNCTION ? 0 : text->function;
     while (at < offset)
         at += size_at(decoder, text, at);
@@ -36,7 +44,7 @@ static size_t starts_before(const xs_decoder *d, const xs_text *text, size_t off
                             size_t starts[SCAN_WINDOW])
 {
     size_t granule = d->table->granule, count = 0, at = text->function;
-    if (granule == 4 || text->starts) { /* can be found backwards */
+    if (granule == 4 || starts_hold(text, granule)) { /* can be found backwards */
         for (at = offset; at >= text->function + granule && count < SCAN_WINDOW;) {
             at -= granule;
             if (granule == 4 || text->starts[at / granule] != XS_TAIL) starts[SCAN_WINDOW - 1 - count++] = at;
@@ -72,10 +80,21 @@ bool xs_site_in_exclusive(const xs_decoder *decoder, const xs_text *text, size_t
 
 /* ---- hazards --------------------------------------------------------------------------------- */
 
-static bool condition_holds(const xs_hazard_if *h, const int64_t *op)
+static bool shows(const xs_quirk_use *q, const int64_t *op)
 {
-    if (h->left < 0) return true;
-    return op[h->left] == (h->right < 0 ? h->value : op[h->right]);
+    if (q->left < 0) return true;
+    return op[q->left] == (q->right < 0 ? q->value : op[q->right]);
+}
+
+uint32_t xs_quirks(const xs_decoder *decoder, const xs_insn *insn)
+{
+    const xs_decision *d = insn->entry->decision;
+    uint32_t found = 0;
+    for (int i = 0; i < d->quirk_count; i++)
+        if (xs_when_matches(&decoder->table->quirk_whens[d->quirk[i].quirk], &decoder->target) &&
+            shows(&d->quirk[i], insn->op))
+            found |= UINT32_C(1) << d->quirk[i].quirk;
+    return found;
 }
 
 /* What running a word in a slot does, given why ideal does not. */
@@ -93,12 +112,13 @@ static unsigned slot_hazard(xs_reason why)
     }
 }
 
-unsigned xs_hazards(const xs_insn *insn, const xs_entry *ideal)
+unsigned xs_hazards(const xs_decoder *decoder, const xs_insn *insn, const xs_entry *ideal)
 {
     const xs_decision *k = insn->entry->decision;
+    uint32_t quirks = xs_quirks(decoder, insn);
     unsigned found = 0;
-    for (int i = 0; i < 2; i++)
-        if (k->hazard[i].hazard && condition_holds(&k->hazard[i], insn->op)) found |= k->hazard[i].hazard;
+    for (; quirks; quirks &= quirks - 1)
+        found |= decoder->table->quirks[__builtin_ctz(quirks)].hazard;
     if (!ideal || !ideal->rule) return found;
     const xs_decision *right = ideal->decision;
     if (k->cls == XS_SLOT && right->cls != XS_SLOT) return found | slot_hazard(right->reason);
@@ -165,7 +185,7 @@ xs_status xs_site_decide(const xs_decoder *decoder, const xs_decoder *ideal, con
     }
     if (ideal) {
         const xs_entry *right = &ideal->entries[xs_lookup(ideal, site->insn.word)];
-        if (by_word) site->hazards = xs_hazards(&site->insn, right);
+        if (by_word) site->hazards = xs_hazards(decoder, &site->insn, right);
         site->hazards |= place_hazards(decoder, text, offset, site);
     }
     return XS_OK;

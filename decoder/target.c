@@ -208,6 +208,12 @@ const xs_operand *xs_table_operands(const xs_table *table, size_t *count)
     return table->operands;
 }
 
+const xs_quirk *xs_table_quirks(const xs_table *table, size_t *count)
+{
+    *count = table->quirk_count;
+    return table->quirks;
+}
+
 unsigned xs_table_granule(const xs_table *table)
 {
     return table->granule;

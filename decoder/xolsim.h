@@ -143,13 +143,21 @@ typedef struct xs_rule {
     uint32_t decision_index; /* into the table's decisions */
 } xs_rule;
 
-/* A kernel bug that the class does not show: hazard=wrong-result(rd=rs1). */
-typedef struct xs_hazard_if {
-    unsigned hazard; /* an xs_hazard bit, 0: none */
-    int8_t left;     /* operand number, or -1: always */
-    int8_t right;    /* operand number, or -1: compare with value */
+/* A kernel bug that the class does not show, by name; and the targets that have it. */
+typedef struct xs_quirk {
+    const char *name;
+    unsigned hazard;  /* an xs_hazard bit; 0: no harm by itself */
+    const char *note; /* what the kernel does */
+} xs_quirk;
+
+/* quirk=link-first(rd=rs1): the words on which a quirk shows. */
+typedef struct xs_quirk_use {
+    uint8_t quirk; /* number of the quirk */
+    int8_t left;   /* operand number, or -1: on all words */
+    int8_t right;  /* operand number, or -1: compare with value */
     uint8_t value;
-} xs_hazard_if;
+} xs_quirk_use;
+enum { XS_QUIRK_USES = 3, XS_MAX_QUIRKS = 32 };
 
 /* What some targets do with an encoding. */
 typedef struct xs_decision {
@@ -157,7 +165,8 @@ typedef struct xs_decision {
     const char *handler; /* the kernel's simulate function, or "-" */
     xs_reason reason;
     const char *error; /* the errno a user sees when it rejects ("EINVAL"), or "-" */
-    xs_hazard_if hazard[2];
+    uint8_t quirk_count;
+    xs_quirk_use quirk[XS_QUIRK_USES];
     const char *note; /* why, with the commit where known; "" when there is nothing to say */
     unsigned line;
 } xs_decision;
@@ -178,6 +187,7 @@ const xs_rule *xs_table_rules(const xs_table *table, size_t *count);
 const xs_piece *xs_table_pieces(const xs_table *table, const xs_rule *rule); /* rule->piece_count of them */
 const xs_decision *xs_table_decisions(const xs_table *table, const xs_rule *rule);
 const xs_operand *xs_table_operands(const xs_table *table, size_t *count);
+const xs_quirk *xs_table_quirks(const xs_table *table, size_t *count);
 unsigned xs_table_granule(const xs_table *table); /* shortest instruction, in bytes: 4 or 2 */
 
 /* ---- targets: architecture + kernel + mode -------------------------------------------------- */
@@ -312,9 +322,12 @@ typedef struct xs_site {
 xs_status xs_site_decide(const xs_decoder *decoder, const xs_decoder *ideal, const xs_text *text,
                          size_t offset, xs_site *site);
 
-/* The hazards of a word alone: what the kernel does with it (insn->entry) against what ideal says (NULL: only
- * those that the table states). Wrong if slot where ideal says pc-relative or branch, and so on. */
-unsigned xs_hazards(const xs_insn *insn, const xs_entry *ideal);
+/* The quirks that the decoder's target has on a word: bits by number. insn is from the same decoder. */
+uint32_t xs_quirks(const xs_decoder *decoder, const xs_insn *insn);
+
+/* The hazards of a word alone: those of its quirks, and what the kernel does with it against what ideal
+ * says (NULL: not asked). A slot where ideal has reason pc-relative or branch corrupts, and so on. */
+unsigned xs_hazards(const xs_decoder *decoder, const xs_insn *insn, const xs_entry *ideal);
 
 /* Does the kernel's exclusive scan refuse a probe at offset? Looks back up to 32 instructions, not
  * beyond the function's start; without a function it does not look (arch_prepare_kprobe,

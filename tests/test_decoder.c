@@ -243,6 +243,86 @@ START_TEST(limit_of_rules)
 }
 END_TEST
 
+/* ---- the whole space ------------------------------------------------------------------------------- */
+
+typedef struct space {
+    const xs_decoder *decoder;
+    unsigned low_bits;
+    uint32_t low;
+    uint64_t next; /* where the next run must begin */
+    unsigned calls, stop_at;
+} space;
+
+/* Runs follow each other, and both their ends are decided by the entry. */
+static bool check_run(void *arg, size_t entry, uint32_t first, uint32_t last)
+{
+    space *s = arg;
+    uint32_t a = (uint32_t)((uint64_t)first << s->low_bits) | s->low;
+    uint32_t b = (uint32_t)((uint64_t)last << s->low_bits) | s->low;
+    if (first != s->next || last < first || xs_lookup(s->decoder, a) != entry ||
+        xs_lookup(s->decoder, b) != entry)
+        wrong("%s: run %08x-%08x above %u low bits %04x", target_name(s->decoder), first, last, s->low_bits,
+              s->low);
+    s->next = (uint64_t)last + 1;
+    return ++s->calls != s->stop_at;
+}
+
+static void check_runs(const xs_decoder *d, void *arg)
+{
+    rng *r = arg;
+    static const unsigned widths[] = {0, 1, 2, 7, 15, 16, 31};
+    bool mixed = xs_table_granule(xs_decoder_table(d)) == 2; /* the lowest bits decide: every word is a run */
+    for (size_t i = mixed ? 4 : 0; i < sizeof widths / sizeof *widths; i++) {
+        space s = {.decoder = d, .low_bits = widths[i]};
+        s.low = rng_next(r) & ((UINT32_C(1) << widths[i]) - 1);
+        ck_assert(xs_space_runs(d, widths[i], s.low, check_run, &s));
+        if (s.next != UINT64_C(1) << (32 - widths[i]))
+            wrong("%s: %u low bits: not all words", target_name(d), widths[i]);
+    }
+}
+
+START_TEST(runs_cover_the_space)
+{
+    rng r = rng_new("runs");
+    each_target("arm64/7.3,arm64/ideal,riscv64/7.3,riscv64/ideal,riscv32-c/5.12", check_runs, &r);
+    all_right();
+}
+END_TEST
+
+/* A word of each cube is decided by both entries. */
+static bool check_cube(void *arg, size_t a, size_t b, uint32_t mask, uint32_t value)
+{
+    space *s = arg;
+    uint32_t last = value | ~mask;
+    if (value & ~mask) wrong("cube %08x/%08x", value, mask);
+    if (xs_lookup(s->decoder, value) != a || xs_lookup(s->decoder, last) != a ||
+        xs_lookup(ideal_of(s->decoder), value) != b || xs_lookup(ideal_of(s->decoder), last) != b)
+        wrong("%s: cube %08x/%08x", target_name(s->decoder), value, mask);
+    s->next += UINT64_C(1) << __builtin_popcount(~mask);
+    return ++s->calls != s->stop_at;
+}
+
+START_TEST(cubes_cover_the_space)
+{
+    static const char *const kernels[] = {"arm64/7.3", "arm64/4.10/kprobe", "riscv64/7.3", "riscv32/6.1"};
+    space s = {.decoder = decoder_of(kernels[_i])};
+    ck_assert(xs_space_walk(s.decoder, ideal_of(s.decoder), check_cube, &s));
+    ck_assert_uint_eq(s.next, UINT64_C(1) << 32);
+    all_right();
+}
+END_TEST
+
+START_TEST(walks_stop_when_told)
+{
+    space runs = {.decoder = decoder_of("arm64/7.3"), .stop_at = 3}, cubes = runs;
+    ck_assert(!xs_space_runs(runs.decoder, 0, 0, check_run, &runs));
+    ck_assert_uint_eq(runs.calls, 3);
+    ck_assert(!xs_space_walk(cubes.decoder, ideal_of(cubes.decoder), check_cube, &cubes));
+    ck_assert_uint_eq(cubes.calls, 3);
+    all_right();
+}
+END_TEST
+
 /* ---- text --------------------------------------------------------------------------------------- */
 
 enum { BYTES = 4096 };
@@ -445,6 +525,9 @@ Suite *decoder_suite(void)
     tcase_add_test(words, index_equals_lines);
     tcase_add_test(words, index_equals_lines_without_default);
     tcase_add_test(words, limit_of_rules);
+    tcase_add_test(words, runs_cover_the_space);
+    tcase_add_loop_test(words, cubes_cover_the_space, 0, 4);
+    tcase_add_test(words, walks_stop_when_told);
     tcase_add_loop_test(words, operands_are_assembled, 0, 2);
     tcase_add_test(text, text_equals_instructions);
     tcase_add_loop_test(text, cut_instructions, 0, sizeof cuts / sizeof *cuts);

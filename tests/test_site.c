@@ -214,7 +214,8 @@ START_TEST(boundaries_are_those_of_a_walk)
             if (xs_site_on_boundary(d, &text, at) != expected[at])
                 wrong("function %zu: offset %zu", function, at);
             text.starts = whole.starts = starts;
-            bool start = at % 2 == 0 && starts[at / 2] != XS_TAIL;
+            bool in_step = starts[function / 2] != XS_TAIL;
+            bool start = in_step ? at % 2 == 0 && starts[at / 2] != XS_TAIL : expected[at];
             bool cut = at + left >= sizeof bytes; /* no whole instruction: a tail in starts */
             if (!cut && xs_site_on_boundary(d, &text, at) != start) wrong("with starts: offset %zu", at);
             text.starts = whole.starts = NULL;
@@ -256,6 +257,26 @@ START_TEST(scan_with_and_without_starts)
 }
 END_TEST
 
+/* Data before a function puts a walk over the section out of step: the function's own walk counts. */
+START_TEST(starts_out_of_step)
+{
+    /* .half 3; function: lr.w a1, (a0); c.nop; c.nop */
+    static const uint8_t bytes[] = {3, 0, 0xaf, 0x25, 0x05, 0x10, 1, 0, 1, 0};
+    uint8_t starts[5];
+    size_t left;
+    const xs_decoder *d = decoder_of("riscv64/7.3/kprobe"), *ideal = ideal_of(d);
+    xs_text text = {bytes, sizeof bytes, 0x1000, 2, starts};
+    ck_assert_uint_eq(xs_classify_text(d, bytes, sizeof bytes, starts, &left), 4);
+    ck_assert_uint_eq(starts[1], XS_TAIL);
+    ck_assert(xs_site_on_boundary(d, &text, 2));
+    ck_assert(!xs_site_on_boundary(d, &text, 4));
+    ck_assert(xs_site_on_boundary(d, &text, 6));
+    ck_assert(xs_site_in_exclusive(ideal, &text, 8));
+    text.function = XS_NO_FUNCTION;
+    ck_assert(!xs_site_on_boundary(d, &text, 2));
+}
+END_TEST
+
 /* ---- refusals -------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -292,6 +313,28 @@ START_TEST(outside_of_the_text)
 }
 END_TEST
 
+/* Without ideal the class is the same, and no hazard is found. */
+START_TEST(without_ideal)
+{
+    static const uint8_t bytes[] = {0x20, 0x7c, 0x5f, 0xc8,
+                                    0x40, 0,    0,    0x1c}; /* ldxr x0, [x1]; ldr s0, .+8 */
+    xs_text text = {bytes, sizeof bytes, 0, 0, NULL};
+    xs_site with, without;
+    static const char *const targets[] = {"arm64/7.3/uprobe", "arm64/7.3/kprobe"};
+    for (int i = 0; i < 2; i++) {
+        const xs_decoder *d = decoder_of(targets[i]);
+        ck_assert_int_eq(xs_site_decide(d, ideal_of(d), &text, 4, &with), XS_OK);
+        ck_assert_int_eq(xs_site_decide(d, NULL, &text, 4, &without), XS_OK);
+        ck_assert_int_eq(with.cls, without.cls);
+        ck_assert_int_eq(with.reason, without.reason);
+        ck_assert_uint_eq(without.hazards, 0);
+        ck_assert(with.in_exclusive && !without.in_exclusive);
+    }
+    ck_assert(!xs_site_in_exclusive(decoder_of("arm64/7.3/kprobe"), &text, 8));
+    ck_assert_uint_eq(xs_hazards(decoder_of("arm64/7.3/kprobe"), &with.insn, NULL), 0);
+}
+END_TEST
+
 /* Text of an odd length has no granule at its end: nothing may be read behind the starts. */
 START_TEST(odd_length)
 {
@@ -320,7 +363,9 @@ Suite *site_suite(void)
     tcase_add_test(sites, cases_from_reports);
     tcase_add_loop_test(sites, sites_are_decided, 0, 2);
     tcase_add_test(sites, boundaries_are_those_of_a_walk);
+    tcase_add_test(sites, starts_out_of_step);
     tcase_add_loop_test(sites, outside_of_the_text, 0, sizeof outside / sizeof *outside);
+    tcase_add_test(sites, without_ideal);
     tcase_add_test(sites, odd_length);
     suite_add_tcase(suite, scan);
     suite_add_tcase(suite, sites);

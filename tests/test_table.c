@@ -233,6 +233,26 @@ START_TEST(names_are_closed_lists)
 }
 END_TEST
 
+START_TEST(declared_names_in_order)
+{
+    const xs_table *t = builtin("riscv64");
+    ck_assert_str_eq(xs_table_arch(t, 1), "riscv32");
+    ck_assert_str_eq(xs_table_mode(t, 0), "uprobe");
+    ck_assert_str_eq(xs_table_ext(t, 0), "c");
+    ck_assert_str_eq(xs_table_kernel(t, 0), "5.12");
+    ck_assert_ptr_null(xs_table_arch(t, 2));
+    ck_assert_ptr_null(xs_table_mode(t, 2));
+    ck_assert_ptr_null(xs_table_ext(t, 3));
+    ck_assert_ptr_null(xs_table_kernel(t, SIZE_MAX));
+    ck_assert_uint_eq(xs_table_ext_bit(t, "zcmt"), 4);
+    ck_assert_uint_eq(xs_table_ext_bit(t, "v"), 0);
+    ck_assert_int_eq(xs_table_kernel_kind(t, 0), XS_KERNEL_RELEASE);
+    ck_assert_int_eq(xs_table_kernel_kind(t, SIZE_MAX), XS_KERNEL_RELEASE);
+    ck_assert_uint_eq(xs_table_granule(t), 2);
+    ck_assert_uint_eq(xs_table_granule(builtin("arm64")), 4);
+}
+END_TEST
+
 /* ---- ideal ----------------------------------------------------------------------------------------------
  */
 
@@ -257,7 +277,9 @@ static void check_ideal(const xs_decoder *ideal, void *unused)
                   xs_reason_name(d->reason));
         if (d->cls == XS_SIMULATE && strcmp(d->handler, "-") == 0)
             wrong("%s: '%s' has no handler", target_name(ideal), e[i].rule->name);
-        if (d->hazard[0].hazard) wrong("%s: '%s' has a hazard", target_name(ideal), e[i].rule->name);
+        xs_insn insn = {.word = e[i].rule->value, .entry = &e[i]};
+        xs_rule_operands(xs_decoder_table(ideal), e[i].rule, insn.word, insn.op);
+        if (xs_quirks(ideal, &insn)) wrong("%s: '%s' has a quirk", target_name(ideal), e[i].rule->name);
         if (!*d->note && !kernels_use_it(ideal, d))
             wrong("%s: '%s' (line %u) is not justified", target_name(ideal), e[i].rule->name, d->line);
     }
@@ -328,15 +350,15 @@ static void count_pair(census *c, size_t kernel, size_t ideal, unsigned hazards,
     c->pair[i].words += words;
 }
 
-/* Word bits that the hazards of a decision look at. */
+/* Word bits that the quirks of a decision look at. */
 static uint32_t hazard_bits(const xs_table *t, const xs_entry *e)
 {
     const xs_piece *piece = xs_table_pieces(t, e->rule);
     uint32_t bits = 0;
-    for (size_t h = 0; h < 2; h++)
+    for (size_t q = 0; q < e->decision->quirk_count; q++)
         for (size_t i = 0; i < e->rule->piece_count; i++) {
-            const xs_hazard_if *hazard = &e->decision->hazard[h];
-            if (!hazard->hazard || (piece[i].operand != hazard->left && piece[i].operand != hazard->right))
+            const xs_quirk_use *quirk = &e->decision->quirk[q];
+            if (quirk->left < 0 || (piece[i].operand != quirk->left && piece[i].operand != quirk->right))
                 continue;
             bits |= (uint32_t)((UINT64_C(1) << piece[i].len) - 1) << piece[i].lsb;
         }
@@ -356,7 +378,7 @@ static bool count_cube(void *arg, size_t a, size_t b, uint32_t mask, uint32_t va
         uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16), (uint8_t)(w >> 24)};
         xs_insn insn = {0};
         ck_assert_int_eq(xs_decode(c->kernel, bytes, 4, &insn), XS_OK);
-        count_pair(c, a, b, xs_hazards(&insn, ideal), words);
+        count_pair(c, a, b, xs_hazards(c->kernel, &insn, ideal), words);
         bits = (bits - look) & look;
     } while (bits);
     return true;
@@ -514,6 +536,7 @@ Suite *table_suite(void)
     tcase_add_test(data, builtin_tables_are_listed);
     tcase_add_loop_test(data, targets_by_name, 0, sizeof targets / sizeof *targets);
     tcase_add_test(data, names_are_closed_lists);
+    tcase_add_test(data, declared_names_in_order);
     tcase_add_loop_test(facts, words_have_their_class, 0, 2);
     tcase_add_loop_test(facts, history_is_told, 0, 2);
     tcase_add_loop_test(facts, totals_of_real_kernels, 0, sizeof totals / sizeof *totals);

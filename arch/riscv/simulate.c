@@ -84,7 +84,7 @@ static xs_sim_status jalr(const int64_t *op, void *state, const xs_env *env)
 {
     xs_riscv_cpu *cpu = state;
     if (stalls(op, env)) return XS_SIM_STUCK;
-    bool late = (env->quirks & LINK_FIRST) && op[OP_rs1] == op[OP_rd];
+    bool late = (env->quirks & LINK_FIRST) && op[OP_rs1] == op[OP_rd] && op[OP_rd] != 0;
     uint64_t base = late ? cpu->pc + LONG : reg(cpu, op[OP_rs1]);
     return jump(cpu, env, (base + (uint64_t)op[OP_simm]) & ~UINT64_C(1), op[OP_rd], LONG);
 }
