@@ -10,7 +10,7 @@ PKG      ?= pkg-config
 
 CAPSTONE_CFLAGS ?= $(shell $(PKG) --cflags capstone)
 CAPSTONE_LIBS   ?= $(shell $(PKG) --libs capstone)
-DEPS     := libelf libdw liblzma json-c
+DEPS     := libelf libdw liblzma json-c unicorn
 DEPS_CFLAGS := $(shell $(PKG) --cflags $(DEPS))
 DEPS_LIBS   := $(shell $(PKG) --libs $(DEPS))
 
@@ -74,6 +74,7 @@ clean:
 	rm -rf $(BUILD)
 
 include tests/tests.mk
+-include tests/lockstep.mk
 
 .PHONY: all clean install
 .SECONDARY:

@@ -17,6 +17,12 @@ typedef enum sites_kind { SITES_ENTRY, SITES_USDT, SITES_RETURN, SITES_ALL } sit
 typedef enum sort_key { SORT_ADDR, SORT_NAME, SORT_CLASS, SORT_SIZE } sort_key;
 enum { FAIL_REJECT = 1, FAIL_SLOT = 2, FAIL_HAZARD = 4 };
 
+/* simulate: what is set, in the order given: {"mem", "0x1000:00ff"}, {"reg", "x0=1,x1=2"}, {"sp", "0x10"}. */
+typedef struct setting {
+    const char *name, *value;
+} setting;
+enum { MAX_SETTINGS = 256 };
+
 typedef struct options {
     const char *target, *arch, *kernel, *mode, *table; /* NULL: not given */
     const char *output, *symbol, *section;
@@ -30,6 +36,9 @@ typedef struct options {
     unsigned jobs;
     bool words, bytes, summary, has_at;
     uint64_t at;
+    bool batch;
+    setting settings[MAX_SETTINGS];
+    unsigned setting_count;
     char **args;
     int count; /* of args */
 } options;
@@ -118,8 +127,11 @@ unsigned site_found(const options *o, const xs_site *site); /* STATUS_FOUND when
 int command_classify(const options *o);
 int command_explain(const options *o);
 int command_table(const options *o);
+int command_simulate(const options *o);
+int command_lockstep(const options *o);
 
 int classify_words(const options *o); /* words.c */
+int simulate_batch(const options *o); /* simbatch.c */
 
 /* Put the words of the command line, or of standard input for "-", into bytes as they lie in memory. */
 typedef struct word_list {

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-enum { CLASSIFY = 1, EXPLAIN = 2, TABLE = 4, ANY = CLASSIFY | EXPLAIN | TABLE };
+enum { CLASSIFY = 1, EXPLAIN = 2, TABLE = 4, SIMULATE = 8, LOCKSTEP = 16, ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP };
 
 enum {
     OPT_TARGET = 256,
@@ -29,6 +29,28 @@ enum {
     OPT_BYTES,
     OPT_AT,
     OPT_TEXT,
+    OPT_REG,
+    OPT_SP,
+    OPT_PC,
+    OPT_NZCV,
+    OPT_GCSPR,
+    OPT_BTYPE,
+    OPT_MEM,
+    OPT_QUIRK,
+    OPT_GUARDED,
+    OPT_SP_CHECK,
+    OPT_BATCH,
+    OPT_RULE,
+    OPT_SEED,
+    OPT_COUNT,
+    OPT_TIME,
+    OPT_STATES,
+    OPT_SHARD,
+    OPT_FILE,
+    OPT_WORD,
+    OPT_DIVERGENCES,
+    OPT_SLOTS,
+    OPT_PLAIN,
     OPT_HELP,
     OPT_VERSION
 };
@@ -54,17 +76,51 @@ static const struct option long_options[] = {
     {"bytes", no_argument, NULL, OPT_BYTES},
     {"at", required_argument, NULL, OPT_AT},
     {"text", required_argument, NULL, OPT_TEXT},
+    {"reg", required_argument, NULL, OPT_REG},
+    {"sp", required_argument, NULL, OPT_SP},
+    {"pc", required_argument, NULL, OPT_PC},
+    {"nzcv", required_argument, NULL, OPT_NZCV},
+    {"gcspr", required_argument, NULL, OPT_GCSPR},
+    {"btype", required_argument, NULL, OPT_BTYPE},
+    {"mem", required_argument, NULL, OPT_MEM},
+    {"quirk", required_argument, NULL, OPT_QUIRK},
+    {"guarded", no_argument, NULL, OPT_GUARDED},
+    {"sp-check", no_argument, NULL, OPT_SP_CHECK},
+    {"batch", no_argument, NULL, OPT_BATCH},
+    {"rule", required_argument, NULL, OPT_RULE},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"count", required_argument, NULL, OPT_COUNT},
+    {"time", required_argument, NULL, OPT_TIME},
+    {"states", required_argument, NULL, OPT_STATES},
+    {"shard", required_argument, NULL, OPT_SHARD},
+    {"file", required_argument, NULL, OPT_FILE},
+    {"word", required_argument, NULL, OPT_WORD},
+    {"divergences", required_argument, NULL, OPT_DIVERGENCES},
+    {"slots", no_argument, NULL, OPT_SLOTS},
+    {"plain", no_argument, NULL, OPT_PLAIN},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
 };
 
+static const char *option_name(int opt)
+{
+    for (const struct option *l = long_options; l->name; l++)
+        if (l->val == opt) return l->name;
+    return "?";
+}
+
 /* Which commands an option belongs to. */
 static unsigned commands_of(int opt)
 {
+    if (opt == OPT_CLASS || opt == OPT_JOBS) return CLASSIFY | LOCKSTEP;
     if (opt >= OPT_SITES && opt <= OPT_SUMMARY) return CLASSIFY;
-    if (opt == OPT_WORDS || opt == OPT_FAIL_ON || opt == OPT_JOBS) return CLASSIFY;
-    if (opt == OPT_BYTES || opt == OPT_AT || opt == OPT_TEXT) return CLASSIFY | EXPLAIN;
+    if (opt == OPT_WORDS || opt == OPT_FAIL_ON) return CLASSIFY;
+    if (opt == OPT_TEXT) return CLASSIFY | EXPLAIN | SIMULATE | LOCKSTEP;
+    if (opt == OPT_BYTES || opt == OPT_AT) return CLASSIFY | EXPLAIN;
+    if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
+    if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
+    if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
     return ANY;
 }
 
@@ -75,6 +131,10 @@ void options_help(FILE *f)
           "       xolsim classify [OPTION]... --words HEX...   the same for instruction words (- : standard "
           "input)\n"
           "       xolsim explain [OPTION]... HEX | FILE:FUNC[+OFF] | FILE:0xADDR\n"
+          "       xolsim simulate [OPTION]... HEX              what carrying out an instruction changes\n"
+          "       xolsim simulate [OPTION]... --batch          the same for JSON Lines on standard input\n"
+          "       xolsim lockstep [OPTION]...                  the simulator against Unicorn\n"
+          "       xolsim lockstep merge REPORT...              the shards of one run, together\n"
           "       xolsim table list | show TARGET | dump TARGET | census TARGET | diff TARGET TARGET | check "
           "FILE\n"
           "\n"
@@ -98,6 +158,24 @@ void options_help(FILE *f)
           "  --fail-on WHAT    exit 1 if a site is reject, slot or hazard (a list)\n"
           "  --jobs N          files worked on at the same time (default: one per core)\n"
           "  --text SOURCE     instruction text from capstone (the default) or from the table alone\n"
+          "simulate:\n"
+          "  --reg NAME=VALUE  a register (a list, repeatable): x0..x30, x1..x31, ra, a0 ...; all others are 0\n"
+          "  --sp V, --pc V, --nzcv V, --gcspr V, --btype N   registers; nzcv also as letters (capital: set);\n"
+          "                    gcspr turns the guarded control stack on\n"
+          "  --mem ADDR:HEX    memory that exists (repeatable); any other access is refused\n"
+          "  --guarded         landing pads are checked;  --sp-check: so is the alignment of sp\n"
+          "  --quirk NAME      act as a kernel with this bug (a list, repeatable); kernel: all the target has\n"
+          "lockstep:\n"
+          "  --target T        its rules; without it, each rule of every target with --arch A, or of all\n"
+          "  --rule NAME       this rule alone;  --class simulate (the default) or slot\n"
+          "  --slots           slot rules at their own address and 2 GiB away (the default target is ideal)\n"
+          "  --file BINARY     every instruction of a program, where it is\n"
+          "  --count N         checks for each architecture;  --time SECONDS: until then;  --states N for a word\n"
+          "  --seed N          the same words and states again;  --jobs N: processes\n"
+          "  --shard I/N       this part of them; merge puts the JSON reports of all parts together\n"
+          "  --word HEX        one check: --pc, --sp, --nzcv, --reg, --mem as for simulate\n"
+          "  --plain           the same by the plain pattern, to compare the rates\n"
+          "  --divergences F   known disagreements instead of the built-in ones\n"
           "output:\n"
           "  --format F        text, json, jsonl or tsv;  -o FILE, --output FILE\n"
           "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
@@ -182,6 +260,17 @@ static bool parse_at(options *o, const char *text)
     return o->has_at;
 }
 
+/* What simulate sets by name; flags without a value are 1. */
+static bool add_setting(options *o, const char *name, const char *value)
+{
+    if (o->setting_count == MAX_SETTINGS) {
+        complain(STATUS_USAGE, "--%s: more than %d settings", name, MAX_SETTINGS);
+        return false;
+    }
+    o->settings[o->setting_count++] = (setting){name, value ? value : "1"};
+    return true;
+}
+
 /* An option with one of a few words; false after a message. */
 static bool parse_word(options *o, int opt)
 {
@@ -212,23 +301,26 @@ static bool parse_option(options *o, int opt)
     case OPT_SUMMARY: o->summary = true; return true;
     case OPT_WORDS: o->words = true; return true;
     case OPT_BYTES: o->bytes = true; return true;
+    case OPT_BATCH: o->batch = true; return true;
+    case OPT_SP_CHECK: return add_setting(o, "sp_check", NULL);
     case OPT_AT: return parse_at(o, optarg);
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
-    default: return parse_word(o, opt);
+    default:
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_PLAIN) ? add_setting(o, option_name(opt), optarg)
+                                                    : parse_word(o, opt);
     }
 }
 
 static unsigned command_bit(const char *verb)
 {
-    return strcmp(verb, "classify") == 0 ? CLASSIFY : strcmp(verb, "explain") == 0 ? EXPLAIN : TABLE;
-}
-
-static const char *option_name(int opt)
-{
-    for (const struct option *l = long_options; l->name; l++)
-        if (l->val == opt) return l->name;
-    return "?";
+    static const struct {
+        const char *verb;
+        unsigned bit;
+    } verbs[] = {{"classify", CLASSIFY}, {"explain", EXPLAIN}, {"simulate", SIMULATE}, {"lockstep", LOCKSTEP}};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(verb, verbs[i].verb) == 0) return verbs[i].bit;
+    return TABLE;
 }
 
 int options_parse(options *o, int argc, char **argv)

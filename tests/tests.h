@@ -22,6 +22,7 @@ Suite *coverage_suite(void); /* last */
 
 /* Not in every build: NULL when the file is not there. */
 Suite *image_suite(void) __attribute__((weak));
+Suite *simulator_suite(void) __attribute__((weak));
 Suite *oracle_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
 

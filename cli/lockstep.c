@@ -1,0 +1,206 @@
+/* lockstep: the simulator against Unicorn, and slot words against themselves. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch.h"
+#include "campaign.h"
+
+/* fixtures/<isa>/divergences.txt, put in by tests/lockstep.mk. */
+extern const char xs_arm64_divergences[], xs_riscv_divergences[];
+
+enum { STATES = 128, SLOT_STATES = 16, FILE_STATES = 16, COUNT = 2000000, SLOT_COUNT = 200000 };
+
+/* ---- the plan ---------------------------------------------------------------------------------- */
+
+static bool parse_shard(const char *text, plan *p)
+{
+    char first[16];
+    uint64_t i, n;
+    size_t len = strcspn(text, "/");
+    snprintf(first, sizeof first, "%.*s", (int)(len < 15 ? len : 15), text);
+    if (text[len] != '/' || !parse_number(first, &i) || !parse_number(text + len + 1, &n)) return false;
+    p->shard = (unsigned)i;
+    p->shards = (unsigned)n;
+    return i >= 1 && i <= n && n <= 1000000;
+}
+
+static bool parse_hex_word(const char *text, plan *p)
+{
+    const char *digits = text[0] == '0' && (text[1] | 32) == 'x' ? text + 2 : text;
+    size_t len = strlen(digits);
+    p->word = (uint32_t)strtoul(digits, NULL, 16);
+    p->has_word = true;
+    return len > 0 && len <= 8 && strspn(digits, "0123456789abcdefABCDEF") == len;
+}
+
+/* One --name value; false: it makes no sense. */
+static bool take(plan *p, const char *name, const char *value)
+{
+    uint64_t states = p->states;
+    if (strcmp(name, "rule") == 0) p->rule = value;
+    if (strcmp(name, "file") == 0) p->file = value;
+    if (strcmp(name, "divergences") == 0) p->divergences = value;
+    if (strcmp(name, "slots") == 0) p->slots = true;
+    if (strcmp(name, "plain") == 0) p->plain = true;
+    if (strcmp(name, "shard") == 0) return parse_shard(value, p);
+    if (strcmp(name, "word") == 0) return parse_hex_word(value, p);
+    if (strcmp(name, "seed") == 0) return parse_number(value, &p->seed);
+    if (strcmp(name, "count") == 0) return parse_number(value, &p->count) && p->count > 0;
+    if (strcmp(name, "time") == 0) return parse_number(value, &p->seconds) && p->seconds > 0;
+    if (strcmp(name, "states") == 0 && (!parse_number(value, &states) || states < 1 || states > 1u << 20))
+        return false;
+    p->states = (unsigned)states;
+    return true;
+}
+
+static int make_plan(const options *o, plan *p)
+{
+    *p = (plan){.o = o, .shard = 1, .shards = 1};
+    p->seed = (uint64_t)time(NULL);
+    p->slots = o->cls == XS_SLOT;
+    for (unsigned i = 0; i < o->setting_count; i++)
+        if (!take(p, o->settings[i].name, o->settings[i].value))
+            return complain(STATUS_USAGE, "--%s: '%s' makes no sense", o->settings[i].name, o->settings[i].value);
+    if (o->cls == XS_REJECT) return complain(STATUS_USAGE, "--class: rejected instructions are not carried out");
+    if (p->plain && (p->slots || p->file)) return complain(STATUS_USAGE, "--plain is for generated words that are simulated");
+    if (p->has_word && !o->target) return complain(STATUS_USAGE, "--word wants a --target");
+    if (!p->states) p->states = p->file ? FILE_STATES : p->slots ? SLOT_STATES : STATES;
+    if (!p->count && !p->seconds && !p->file) p->count = p->slots ? SLOT_COUNT : COUNT;
+    return STATUS_OK;
+}
+
+/* ---- one architecture --------------------------------------------------------------------------- */
+
+static char *read_text(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t room = 0;
+    if (f && getdelim(&text, &room, '\0', f) < 0 && !feof(f)) {
+        free(text);
+        text = NULL;
+    }
+    if (f) fclose(f);
+    return text;
+}
+
+static int read_divergences(part *pt)
+{
+    const char *path = pt->p->divergences, *builtin = pt->view.is_arm ? xs_arm64_divergences : xs_riscv_divergences;
+    char why[160], *text = path ? read_text(path) : NULL;
+    int status = STATUS_OK;
+    if (path && !text) return complain(STATUS_INPUT, "%s: cannot be read", path);
+    if (!xs_divergences_parse(path ? text : builtin, &pt->divergences, why, sizeof why))
+        status = complain(STATUS_INPUT, "%s: %s", path ? path : "built-in divergences", why);
+    free(text);
+    return status;
+}
+
+static int open_part(part *pt, const char *target, bool all)
+{
+    char why[320];
+    const plan *p = pt->p;
+    int status = view_open_target(&pt->view, p->o, target);
+    if (status != STATUS_OK) return status;
+    xs_cases_wanted wanted = {.arch = xs_table_arch(pt->view.table, pt->view.target.arch),
+                              .target = all ? NULL : pt->view.name,
+                              .rule = p->rule,
+                              .cls = p->slots ? XS_SLOT : XS_SIMULATE};
+    if (!xs_cases_open(pt->view.table, &wanted, &pt->cases, why, sizeof why))
+        return complain(STATUS_USAGE, "%s", why);
+    return read_divergences(pt);
+}
+
+/* The addresses of the file's code, from the first to the last. */
+static int place_file(part *pt)
+{
+    const xs_image *image = pt->image;
+    uint64_t end = 0;
+    if (image->relocatable) return complain(STATUS_INPUT, "%s: not linked: its sections have no addresses", pt->p->file);
+    pt->place.at = UINT64_MAX;
+    for (size_t i = 0; i < image->range_count; i++) {
+        const xs_range *r = &image->ranges[i];
+        if (r->addr < pt->place.at) pt->place.at = r->addr;
+        if (r->addr + r->size > end) end = r->addr + r->size;
+    }
+    pt->place.size = end - pt->place.at;
+    pt->has_place = true;
+    return STATUS_OK;
+}
+
+static int run_part(const plan *p, const char *target, bool all, json_object *report)
+{
+    part pt = {.p = p, .jobs = p->o->jobs};
+    int status = open_part(&pt, target, all);
+    if (status == STATUS_OK) status = p->has_word ? lockstep_replay(&pt) : part_run(&pt);
+    if (pt.sum) report_add(report, &pt);
+    if (pt.interrupted) status = worse(status, STATUS_OK);
+    part_close(&pt);
+    return status;
+}
+
+static int run_file(const plan *p, json_object *report)
+{
+    static const char *const archs[] = {
+        [XS_IMAGE_ARM64] = "arm64", [XS_IMAGE_RISCV32] = "riscv32", [XS_IMAGE_RISCV64] = "riscv64"};
+    char why[256], target[96];
+    part pt = {.p = p, .jobs = p->o->jobs};
+    const xs_image_options code_alone = {.no_functions = true};
+    if (xs_image_open(p->file, &code_alone, &pt.image, why, sizeof why) != XS_IMAGE_OK)
+        return complain(STATUS_INPUT, "%s: %s", p->file, why);
+    const char *arch = archs[pt.image->arch], *wanted = p->o->target ? p->o->target : p->o->arch;
+    snprintf(target, sizeof target, "%s/ideal", arch);
+    int status = place_file(&pt);
+    if (status == STATUS_OK && wanted && strncmp(wanted, arch, strlen(arch)) != 0)
+        status = complain(STATUS_INPUT, "%s: is %s, the target %s", p->file, arch, wanted);
+    if (status == STATUS_OK) status = open_part(&pt, p->o->target ? p->o->target : target, false);
+    if (status == STATUS_OK) status = part_run(&pt);
+    if (pt.sum) report_add(report, &pt);
+    part_close(&pt);
+    return status;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------- */
+
+static bool was_interrupted(json_object *report)
+{
+    return json_object_get_boolean(json_object_object_get(report, "interrupted"));
+}
+
+static int run_all(const plan *p, json_object *report)
+{
+    const options *o = p->o;
+    char target[96];
+    int status = STATUS_OK;
+    if (o->target) return run_part(p, o->target, false, report);
+    for (size_t i = 0; xs_builtin_arch(i) && status < STATUS_USAGE && !was_interrupted(report); i++) {
+        const char *arch = xs_builtin_arch(i);
+        if (o->arch && strcmp(o->arch, arch) != 0) continue;
+        snprintf(target, sizeof target, "%s/%s", arch, p->slots ? "ideal" : "");
+        status = worse(status, run_part(p, target, !p->slots, report));
+    }
+    return status;
+}
+
+int command_lockstep(const options *o)
+{
+    plan p;
+    if (o->count > 0 && strcmp(o->args[0], "merge") == 0) return lockstep_merge(o);
+    if (o->count > 0) return complain(STATUS_USAGE, "lockstep takes options, or merge REPORT...");
+    int status = make_plan(o, &p);
+    if (status != STATUS_OK) return status;
+    if (o->arch && !o->target && !xs_oracle_arch_find(o->arch))
+        return complain(STATUS_USAGE, "unknown architecture '%s': arm64, riscv64 or riscv32", o->arch);
+    if (!p.has_word) fprintf(stderr, "xolsim: seed 0x%" PRIx64 "\n", p.seed);
+    json_object *report = report_new(&p);
+    status = p.file ? run_file(&p, report) : run_all(&p, report);
+    if (!p.has_word && json_object_array_length(json_object_object_get(report, "summary")) > 0) {
+        status = worse(status, report_write(o, report));
+        status = worse(status, report_status(report));
+    }
+    json_object_put(report);
+    return status;
+}

@@ -1,0 +1,196 @@
+/* Our simulator and Unicorn side by side: the same word from the same state, everything compared.
+ *
+ *     xs_cases_open("arm64", NULL, &cases, ...)      what is to be checked: every rule with its handler
+ *     xs_lockstep_open(&cases, ...)                  one engine and both memories
+ *     xs_lockstep_word(ls, case, seed, number, states)
+ *
+ * What is compared: every register, the flags, the pc, every byte either side has stored, after every
+ * instruction; all of the memory after every word; and which access failed, and where. */
+#ifndef XOLSIM_ORACLE_LOCKSTEP_H
+#define XOLSIM_ORACLE_LOCKSTEP_H
+
+#include "generate.h"
+#include "unicorn.h"
+
+/* ---- what is to be checked ------------------------------------------------------------------------ */
+
+/* A rule as one target treats it. */
+typedef struct xs_case {
+    const xs_decoder *decoder;
+    const xs_simulator *simulator; /* NULL: a slot rule */
+    size_t entry;
+    const xs_entry *e;
+    char target[96]; /* of the decoder; one of several that treat it alike */
+} xs_case;
+
+typedef struct xs_cases {
+    const xs_table *table;
+    const xs_oracle_arch *arch;
+    xs_decoder **decoders;
+    xs_simulator **simulators;
+    size_t decoder_count;
+    xs_case *list;
+    size_t count;
+} xs_cases;
+
+/* Which rules: those of one target, or (target NULL) each distinct pair of a rule and its handler in any
+ * target of the architecture. */
+typedef struct xs_cases_wanted {
+    const char *arch;   /* NULL with a target */
+    const char *target; /* NULL: all */
+    const char *rule;   /* only this one; NULL: all */
+    xs_class cls;       /* XS_SIMULATE or XS_SLOT */
+    const xs_sim_arch *sim; /* handlers; NULL: the architecture's own */
+} xs_cases_wanted;
+
+/* The table must outlive them. false: why says what is wrong. */
+bool xs_cases_open(const xs_table *table, const xs_cases_wanted *wanted, xs_cases *out, char *why, size_t size);
+void xs_cases_close(xs_cases *cases);
+
+/* ---- known disagreements --------------------------------------------------------------------------- */
+
+/* What both sides may disagree in. */
+typedef enum xs_field { XS_FIELD_END, XS_FIELD_FAULT, XS_FIELD_PC, XS_FIELD_REGISTER, XS_FIELD_MEMORY, XS_FIELDS } xs_field;
+const char *xs_field_name(xs_field field);
+
+/* A line of divergences.txt. */
+typedef struct xs_divergence {
+    char rule[40]; /* a rule's name, "*" for all, or "" when it is about one word */
+    uint32_t word;
+    xs_field field;
+    char ours[24], theirs[24]; /* a closed list for each field */
+    char reason[200];
+    unsigned line;
+    uint64_t tested, used; /* checks of that rule in which it could have applied, and did */
+} xs_divergence;
+
+enum { XS_DIVERGENCES = 64, XS_DIVERGENCE_ENOUGH = 2000 };
+typedef struct xs_divergences {
+    xs_divergence list[XS_DIVERGENCES];
+    unsigned count;
+} xs_divergences;
+
+/* Lines of: rule, * or 0xWORD, field, ours, theirs, "reason". false: why names the line. */
+bool xs_divergences_parse(const char *text, xs_divergences *out, char *why, size_t size);
+/* An entry that was looked at often enough and never applied: no longer needed. */
+bool xs_divergence_stale(const xs_divergence *d);
+
+/* ---- a check --------------------------------------------------------------------------------------- */
+
+enum { XS_TOUCHED = 4 };
+typedef struct xs_touch {
+    uint64_t addr;
+    uint32_t size;
+    bool store;
+    uint8_t before[16];
+} xs_touch;
+
+/* Everything about one check. */
+typedef struct xs_check {
+    uint32_t word;
+    uint64_t at;
+    xs_any_cpu start, ours, theirs;
+    xs_sim_status status; /* ours */
+    xs_fault fault;
+    xs_end end; /* theirs */
+    uint64_t their_fault;
+    unsigned touch_count; /* memory that was asked for, as it was before */
+    xs_touch touched[XS_TOUCHED];
+    unsigned differs;             /* a bit for each xs_field */
+    uint64_t registers;           /* those that differ, a bit for each place in arch->regs */
+    uint64_t memory_at;           /* first byte of memory that differs */
+    uint8_t memory_ours, memory_theirs;
+} xs_check;
+
+typedef struct xs_counts {
+    uint64_t checks;      /* states in which both sides were compared */
+    uint64_t words;       /* different ones */
+    uint64_t faults;      /* checks that ended in the same fault */
+    uint64_t unsupported; /* words Unicorn cannot execute */
+    uint64_t diverged;    /* checks that a line of divergences.txt explains */
+    uint64_t differences; /* checks that nothing explains */
+    uint64_t ungenerated; /* no word of the rule was found */
+} xs_counts;
+
+typedef struct xs_lockstep xs_lockstep;
+
+/* Where words are put. */
+typedef struct xs_place {
+    uint64_t at, size;
+} xs_place;
+
+/* place NULL: the architecture's usual one. plain: an engine for xs_lockstep_plain alone. */
+xs_lockstep *xs_lockstep_open(const xs_cases *cases, xs_divergences *divergences, const xs_place *place,
+                              bool plain, char *why, size_t size);
+void xs_lockstep_close(xs_lockstep *ls);
+xs_oracle *xs_lockstep_oracle(xs_lockstep *ls);
+
+/* Word number `number` of a case in `states` states. *first, when it is not NULL and something differs, is the
+ * first check that nothing explains (first->differs is 0 if there is none). Returns false when the oracle
+ * failed. */
+bool xs_lockstep_word(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number, unsigned states,
+                      xs_counts *counts, xs_check *first);
+/* The same for a word that is given. */
+bool xs_lockstep_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at, xs_rng *r,
+                       unsigned states, xs_counts *counts, xs_check *first);
+
+/* One check from check->word, at, start and touched (the memory before): the rest of *check is written. false:
+ * the oracle failed. check->differs is what no divergence explains. */
+bool xs_lockstep_one(xs_lockstep *ls, const xs_case *c, xs_check *check);
+
+/* The start state of check is made simpler as long as it still fails in the same way. */
+bool xs_lockstep_minimise(xs_lockstep *ls, const xs_case *c, xs_check *check);
+
+/* The same words and states by the plain pattern: nothing compared. Returns how many. */
+uint64_t xs_lockstep_plain(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number, unsigned states);
+
+/* Where words are put: a place for a word of `size` bytes. */
+uint64_t xs_lockstep_place(xs_lockstep *ls, xs_rng *r, unsigned size);
+
+/* Does the oracle see each new word, and refuse what is none? NULL: yes; else what is wrong, a static string. */
+const char *xs_lockstep_selftest(xs_lockstep *ls);
+
+/* ---- slots ----------------------------------------------------------------------------------------- */
+
+#define XS_SLOT_AWAY UINT64_C(0x80000000) /* bytes between an instruction and its slot */
+
+/* What an instruction did, at one place. */
+typedef struct xs_effect {
+    xs_any_cpu cpu;
+    xs_end end;
+    uint64_t fault;
+    uint8_t more[XS_MORE * 16]; /* vector and floating-point registers */
+    uint8_t data[XS_DATA];
+} xs_effect;
+
+/* A word at its own address and in a slot: the proof that it is not position-independent. */
+typedef struct xs_slot_check {
+    uint32_t word;
+    uint64_t at, slot;
+    xs_any_cpu start;
+    xs_effect home, away;
+    bool differs, end, fault, pc, more, memory; /* in what */
+    uint64_t registers;                         /* a bit for each place in arch->regs */
+} xs_slot_check;
+
+typedef struct xs_slot_counts {
+    uint64_t checks, words;
+    uint64_t faults;      /* checks that ended in the same fault at both places */
+    uint64_t unsupported; /* words Unicorn cannot execute */
+    uint64_t unstable;    /* words that do not even do the same twice at one place: clocks, random numbers */
+    uint64_t differences; /* checks */
+    uint64_t ungenerated;
+} xs_slot_counts;
+
+/* As xs_lockstep_word and xs_lockstep_given, for a slot rule. *first is written when it is not NULL; only
+ * first->differs counts when nothing differs. */
+bool xs_slot_word(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number, unsigned states,
+                  xs_slot_counts *counts, xs_slot_check *first);
+bool xs_slot_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at, xs_rng *r, unsigned states,
+                   xs_slot_counts *counts, xs_slot_check *first);
+
+/* One check from word, at and start, with empty memory. false: the oracle failed. */
+bool xs_slot_one(xs_lockstep *ls, const xs_case *c, xs_slot_check *check);
+bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, xs_slot_check *check);
+
+#endif

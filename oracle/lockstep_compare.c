@@ -1,0 +1,98 @@
+/* Do both sides agree, and if not, in what? */
+#include <string.h>
+
+#include "lockstep_internal.h"
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+static void compare_registers(const xs_lockstep *ls, xs_check *check)
+{
+    const xs_oracle_arch *a = ls->arch;
+    for (unsigned i = 0; i < a->count; i++) {
+        if (xs_reg_get(a, &check->ours, i) == xs_reg_get(a, &check->theirs, i)) continue;
+        check->registers |= UINT64_C(1) << i;
+        check->differs |= i == a->pc ? 1u << XS_FIELD_PC : 1u << XS_FIELD_REGISTER;
+    }
+}
+
+/* A handler that fails has changed nothing. */
+static void compare_untouched(const xs_lockstep *ls, xs_check *check)
+{
+    for (unsigned i = 0; check->status != XS_SIM_OK && i < ls->arch->count; i++)
+        if (xs_reg_get(ls->arch, &check->ours, i) != xs_reg_get(ls->arch, &check->start, i))
+            check->differs |= i == ls->arch->pc ? 1u << XS_FIELD_PC : 1u << XS_FIELD_REGISTER,
+                check->registers |= UINT64_C(1) << i;
+}
+
+static void compare_bytes(const xs_lockstep *ls, uint64_t addr, uint64_t size, xs_check *check)
+{
+    for (uint64_t i = 0; i < size; i++) {
+        uint64_t at = xs_address(ls->arch, addr + i - ls->arch->data);
+        if (at >= XS_DATA || ls->o->data[at] == ls->mine[at]) continue;
+        if (!(check->differs >> XS_FIELD_MEMORY & 1)) {
+            check->memory_at = ls->arch->data + at;
+            check->memory_ours = ls->mine[at];
+            check->memory_theirs = ls->o->data[at];
+        }
+        check->differs |= 1u << XS_FIELD_MEMORY;
+    }
+}
+
+static void compare_memory(const xs_lockstep *ls, xs_check *check)
+{
+    for (unsigned i = 0; i < ls->touch_count; i++)
+        if (ls->touched[i].store) compare_bytes(ls, ls->touched[i].addr, ls->touched[i].size, check);
+    for (unsigned i = 0; i < ls->o->write_count; i++)
+        compare_bytes(ls, ls->o->writes[i].addr, ls->o->writes[i].size, check);
+    if (ls->o->writes_lost) compare_bytes(ls, ls->arch->data, XS_DATA, check);
+}
+
+/* Which of our statuses is which of their ends. */
+static bool same_end(xs_sim_status status, xs_end end)
+{
+    switch (status) {
+    case XS_SIM_OK: return end == XS_END_LANDED;
+    case XS_SIM_LOAD_FAULT: return end == XS_END_LOAD_FAULT;
+    case XS_SIM_STORE_FAULT: return end == XS_END_STORE_FAULT;
+    case XS_SIM_NO_HANDLER: return end == XS_END_UNSUPPORTED;
+    default: return false;
+    }
+}
+
+static bool can_be_touched(const xs_lockstep *ls, uint64_t addr, bool store)
+{
+    bool writable;
+    return xs_oracle_bytes(ls->o, addr, 1, &writable) && (writable || !store);
+}
+
+/* An access fails where its first byte that is not there is. Unicorn names the access, or, when that
+ * crosses into another page, the part of it there: any byte between. */
+static bool same_fault(const xs_lockstep *ls, const xs_check *check)
+{
+    uint64_t size = check->fault.size, first = 0,
+             theirs = xs_address(ls->arch, check->their_fault - check->fault.addr);
+    bool store = check->status == XS_SIM_STORE_FAULT;
+    while (first < size && can_be_touched(ls, check->fault.addr + first, store))
+        first++;
+    return first < size && theirs <= first;
+}
+
+bool xs_compare(xs_lockstep *ls, xs_end end, xs_check *check)
+{
+    *check = (xs_check){.word = ls->word, .at = ls->at, .status = ls->status, .fault = ls->fault, .end = end};
+    check->start = ls->start;
+    check->ours = ls->ours;
+    check->theirs = ls->o->cpu;
+    check->their_fault = ls->o->fault;
+    check->touch_count = ls->touch_count;
+    memcpy(check->touched, ls->touched, sizeof check->touched);
+    bool faulted = end == XS_END_LOAD_FAULT || end == XS_END_STORE_FAULT;
+    if (!same_end(check->status, end))
+        check->differs |= 1u << XS_FIELD_END;
+    else if (faulted && !same_fault(ls, check))
+        check->differs |= 1u << XS_FIELD_FAULT;
+    if (end != XS_END_UNSUPPORTED) compare_registers(ls, check); /* RISC-V: the pc is anywhere */
+    compare_untouched(ls, check);
+    compare_memory(ls, check);
+    return !check->differs;
+}

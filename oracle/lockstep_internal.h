@@ -1,0 +1,73 @@
+/* What the files of the lockstep share. */
+#ifndef XOLSIM_ORACLE_LOCKSTEP_INTERNAL_H
+#define XOLSIM_ORACLE_LOCKSTEP_INTERNAL_H
+
+#include "lockstep.h"
+
+enum { XS_LIVE = 12 };
+
+/* What an instruction uses its registers for: found out by running it once on recognisable values. */
+typedef struct xs_shape {
+    unsigned live[XS_LIVE]; /* registers its operands name, sp, the flags */
+    unsigned live_count;
+    int base, target;                 /* the register an access, a jump starts from; -1: none */
+    uint64_t base_to, target_to;      /* and how far from it: to be subtracted from an address */
+    uint64_t literal;                 /* address of an access that depends on the pc alone; 0: none */
+} xs_shape;
+
+struct xs_lockstep {
+    const xs_cases *cases;
+    const xs_oracle_arch *arch;
+    xs_oracle *o;
+    xs_divergences *divergences;
+    uint64_t reach, window, window_size; /* where words are put */
+    uint8_t *mine; /* our data region */
+    xs_bus bus;
+    /* what the simulated instruction asked the bus for */
+    bool granting; /* while the shape is found out: everything is there */
+    unsigned touch_count, store_count;
+    xs_touch touched[XS_TOUCHED];
+    uint8_t wanted[16]; /* the last store's bytes, done or refused */
+    /* the word at hand */
+    const xs_case *c;
+    uint32_t word;
+    unsigned size;
+    uint64_t at;
+    xs_prepared site;
+    xs_shape shape;
+    xs_any_cpu start, ours;
+    xs_sim_status status;
+    xs_fault fault;
+    xs_rng *rng;
+    unsigned left;
+    xs_counts *counts;
+    xs_check *first;
+    bool unsupported;
+    uc_context *clean; /* slots: the engine as it was opened */
+    xs_slot_check slot;
+    uint8_t more[XS_MORE * 16];
+};
+
+/* lockstep_state.c */
+void xs_shape_find(xs_lockstep *ls);
+void xs_shape_begin(xs_lockstep *ls); /* the operands alone, and ls->start filled with marks */
+void xs_shape_access(xs_lockstep *ls, uint64_t addr); /* what that address came from */
+uint64_t xs_state_value(xs_lockstep *ls, unsigned reg);
+void xs_fill_memory(xs_lockstep *ls); /* ours */
+void xs_state_first(xs_lockstep *ls); /* all registers and both memories */
+/* Changes ls->start; which registers is written to regs (room for XS_LIVE + 2). */
+unsigned xs_state_next(xs_lockstep *ls, unsigned *regs);
+
+void xs_literal_clear(xs_lockstep *ls);
+
+/* lockstep_compare.c: fills *check from ls and the oracle; true when both agree. */
+bool xs_compare(xs_lockstep *ls, xs_end end, xs_check *check);
+/* Take away from check->differs what the list explains; true when nothing is left. */
+bool xs_explained(xs_lockstep *ls, xs_check *check);
+
+/* lockstep.c */
+void xs_simulate_ours(xs_lockstep *ls);
+void xs_word_clear(xs_lockstep *ls);
+bool xs_place_word(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at);
+
+#endif
