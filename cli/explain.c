@@ -233,6 +233,16 @@ static void print_operands(FILE *f, const view *v, const xs_rule *rule, uint32_t
     }
 }
 
+static void print_quirks(FILE *f, const view *v, const xs_insn *insn)
+{
+    size_t count;
+    const xs_quirk *quirks = xs_table_quirks(v->table, &count);
+    for (uint32_t bits = xs_quirks(v->decoder, insn); bits; bits &= bits - 1) {
+        const xs_quirk *q = &quirks[__builtin_ctz(bits)];
+        line(f, "quirk", "%s: %s", q->name, q->note);
+    }
+}
+
 static void print_ideal(FILE *f, const view *v, const xs_site *site)
 {
     size_t count;
@@ -267,6 +277,7 @@ static void print_text(output *out, const subject *s, const xs_site *site)
     line(out->f, "handler", "%s", site->cls == XS_SIMULATE ? d->handler : "-");
     line(out->f, "errno", "%s", site->error);
     line(out->f, "hazards", "%s", hazards);
+    print_quirks(out->f, v, &site->insn);
     print_ideal(out->f, v, site);
     if (site->in_exclusive) line(out->f, "exclusive", "between a load-exclusive and its store");
     line(out->f, "encoding", "%s", telling->name);

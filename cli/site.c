@@ -19,6 +19,17 @@ static void add_place(json_object *row, const site_place *p)
     if (p->file) add(row, "file_offset", p->file_offset == UINT64_MAX ? NULL : json_hex(p->file_offset, 1));
 }
 
+/* Names of the bugs that the kernel in view has on this word. */
+static json_object *json_quirks(const view *v, const xs_insn *insn)
+{
+    size_t count;
+    const xs_quirk *quirks = xs_table_quirks(v->table, &count);
+    json_object *list = json_object_new_array();
+    for (uint32_t bits = xs_quirks(v->decoder, insn); bits; bits &= bits - 1)
+        json_object_array_add(list, json_object_new_string(quirks[__builtin_ctz(bits)].name));
+    return list;
+}
+
 json_object *site_json(const view *v, const xs_site *site, const site_place *place)
 {
     json_object *row = json_object_new_object();
@@ -33,6 +44,7 @@ json_object *site_json(const view *v, const xs_site *site, const site_place *pla
     add(row, "handler", site->cls == XS_SIMULATE ? json_name(site->insn.entry->decision->handler) : NULL);
     add(row, "errno", json_name(site->error));
     add(row, "hazards", json_hazards(site->hazards));
+    add(row, "quirks", json_quirks(v, &site->insn));
     add(row, "text", json_object_new_string(text.text));
     add(row, "text_source", json_object_new_string(text.ours ? "table" : "capstone"));
     return row;
