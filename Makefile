@@ -70,12 +70,23 @@ install: all $(BUILD)/xolsim.pc
 	install -m 644 docs/xolsim.schema.json arch/arm64/arm64.decode arch/riscv/riscv.decode \
 	  $(DESTDIR)$(PREFIX)/share/xolsim
 
+# Handlers on prepared sites, million instructions a second.
+$(BUILD)/bench/simulate: $(BUILD)/bench/simulate.o $(BUILD)/libxolsim.a
+	$(call Q,LD,$@)$(CC) $(SAN) $(CFLAGS) -o $@ $^
+
+bench: $(BUILD)/bench/simulate
+	$(BUILD)/bench/simulate
+
+# Is every seeded mistake noticed? Takes some ten minutes.
+mutants:
+	tests/mutants
+
 clean:
 	rm -rf $(BUILD)
 
 include tests/tests.mk
 -include tests/lockstep.mk
 
-.PHONY: all clean install
+.PHONY: all bench clean install mutants
 .SECONDARY:
 -include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(TEST_OBJS:.o=.d)

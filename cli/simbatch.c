@@ -1,225 +1,11 @@
 /* simulate --batch: a request a line, an answer a line, in the same order. Whatever is wrong with a line is
  * answered by an error object, and the run goes on. */
+#include "simbatch.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "arch.h"
-#include "cli.h"
-#include "sim.h"
-#include "simjson.h"
-
-/* ---- targets, made once -------------------------------------------------------------------------- */
-
-enum { TARGETS = 64, TABLES = 2 };
-
-typedef struct cached_target {
-    char name[96];
-    xs_decoder *decoder;
-    sim_machine machine;
-} cached_target;
-
-typedef struct cache {
-    const options *o;
-    char name[96]; /* of the target that lines without one mean */
-    struct {
-        const char *text; /* NULL: --table's */
-        xs_table *table;
-    } table[TABLES];
-    cached_target target[TARGETS];
-    size_t targets, last, next; /* last one asked for; next one to give way */
-    int status;                 /* why no table could be opened; the message is printed */
-} cache;
-
-static xs_table *table_of(cache *c, const char *target, sim_why *why)
-{
-    char arch[32];
-    size_t len, i = 0;
-    snprintf(arch, sizeof arch, "%.*s", (int)strcspn(target, "+-/"), target);
-    const char *text = c->o->table ? NULL : xs_builtin_table(arch, &len);
-    if (!c->o->table && !text) {
-        sim_refuse(why, "unknown architecture '%s': arm64, riscv64 or riscv32", arch);
-        return NULL;
-    }
-    while (i < TABLES && c->table[i].table && c->table[i].text != text)
-        i++;
-    if (i == TABLES) return NULL; /* there are no more built-in ones */
-    if (!c->table[i].table) c->table[i].table = table_open(c->o, arch, &c->status);
-    if (!c->table[i].table) sim_refuse(why, "the table cannot be used");
-    c->table[i].text = text;
-    return c->table[i].table;
-}
-
-static bool open_target(cache *c, cached_target *t, const char *name, sim_why *why)
-{
-    xs_target parsed;
-    char reason[200];
-    const xs_table *table = table_of(c, name, why);
-    if (!table) return false;
-    if (strlen(name) >= sizeof t->name ||
-        xs_target_parse(table, name, &parsed, reason, sizeof reason) != XS_OK)
-        return sim_refuse(why, "target '%.40s': %s", name,
-                          strlen(name) < sizeof t->name ? reason : "too long");
-    xs_status status = xs_decoder_new(table, &parsed, &t->decoder);
-    if (status != XS_OK) return sim_refuse(why, "%s: %s", name, xs_status_text(status));
-    if (!sim_machine_open(&t->machine, t->decoder, why)) {
-        xs_decoder_free(t->decoder);
-        *t = (cached_target){0};
-        return false;
-    }
-    snprintf(t->name, sizeof t->name, "%s", name);
-    return true;
-}
-
-static void close_target(cached_target *t)
-{
-    sim_machine_close(&t->machine);
-    xs_decoder_free(t->decoder);
-    *t = (cached_target){0};
-}
-
-static const sim_machine *find_target(cache *c, const char *name, sim_why *why)
-{
-    if (c->targets && strcmp(c->target[c->last].name, name) == 0) return &c->target[c->last].machine;
-    for (size_t i = 0; i < c->targets; i++)
-        if (strcmp(c->target[i].name, name) == 0) return &c->target[c->last = i].machine;
-    cached_target fresh = {0};
-    if (!open_target(c, &fresh, name, why)) return NULL;
-    c->last = c->targets < TARGETS ? c->targets++ : c->next++ % TARGETS;
-    close_target(&c->target[c->last]);
-    c->target[c->last] = fresh;
-    return &c->target[c->last].machine;
-}
-
-static void close_cache(cache *c)
-{
-    for (size_t i = 0; i < c->targets; i++)
-        close_target(&c->target[i]);
-    for (size_t i = 0; i < TABLES; i++)
-        xs_table_free(c->table[i].table);
-}
-
-/* The target of the command line in one piece. */
-static void name_default(cache *c)
-{
-    const options *o = c->o;
-    if (o->target)
-        snprintf(c->name, sizeof c->name, "%s", o->target);
-    else
-        snprintf(c->name, sizeof c->name, "%s/%s%s%s", o->arch ? o->arch : "arm64",
-                 o->kernel ? o->kernel : "", o->mode ? "/" : "", o->mode ? o->mode : "");
-}
-
-/* What the command line says is wrong before any line is read. */
-static int check_default(cache *c)
-{
-    sim_why why;
-    const options *o = c->o;
-    if (!(o->target || o->arch || o->kernel || o->mode || o->table)) return STATUS_OK;
-    if (find_target(c, c->name, &why)) return STATUS_OK;
-    return c->status ? c->status : complain(STATUS_USAGE, "%s", why.text);
-}
-
-/* ---- a request ------------------------------------------------------------------------------------- */
-
-enum { REGISTERS = 80, QUIRKS = 32 };
-
-/* As it stands in the line; what the names mean depends on the target, which may come last. */
-typedef struct request {
-    char *target, *word;
-    bool word_quoted;
-    struct {
-        char *name, *value;
-    } reg[REGISTERS];
-    struct {
-        char *addr, *bytes;
-    } mem[SIM_PIECES];
-    char *quirk[QUIRKS];
-    size_t regs, mems, quirks;
-    unsigned seen; /* keys, a bit each */
-} request;
-
-static bool add_register(json_reader *r, char *name, char *value, request *q)
-{
-    if (q->regs == REGISTERS) return sim_refuse(r->why, "more than %d registers", REGISTERS);
-    q->reg[q->regs].name = name;
-    q->reg[q->regs++].value = value;
-    return true;
-}
-
-static bool read_register(json_reader *r, char *key, void *arg)
-{
-    char *value;
-    return json_read_value(r, &value, NULL) && add_register(r, key, value, arg);
-}
-
-static bool read_piece_member(json_reader *r, char *key, void *arg)
-{
-    request *q = arg;
-    char **addr = &q->mem[q->mems].addr, **bytes = &q->mem[q->mems].bytes;
-    if (strcmp(key, "addr") == 0) return json_read_value(r, addr, NULL);
-    if (strcmp(key, "bytes") == 0) return json_read_string(r, bytes);
-    return sim_refuse(r->why, "mem: unknown key '%.40s'", key);
-}
-
-static bool read_piece(json_reader *r, void *arg)
-{
-    request *q = arg;
-    if (q->mems == SIM_PIECES) return sim_refuse(r->why, "more than %d pieces of memory", SIM_PIECES);
-    q->mem[q->mems].addr = q->mem[q->mems].bytes = NULL;
-    if (!json_read_object(r, read_piece_member, q)) return false;
-    if (!q->mem[q->mems].addr || !q->mem[q->mems].bytes)
-        return sim_refuse(r->why, "mem: no addr or no bytes");
-    q->mems++;
-    return true;
-}
-
-static bool read_quirk(json_reader *r, void *arg)
-{
-    request *q = arg;
-    if (q->quirks == QUIRKS) return sim_refuse(r->why, "more than %d quirks", QUIRKS);
-    return json_read_string(r, &q->quirk[q->quirks++]);
-}
-
-static bool read_flag(json_reader *r, char *name, request *q)
-{
-    static char values[2][2] = {"0", "1"};
-    bool on;
-    return json_read_bool(r, &on) && add_register(r, name, values[on], q);
-}
-
-static bool read_member(json_reader *r, char *key, void *arg)
-{
-    static const char *const keys[] = {"target", "word",  "regs",    "mem",      "quirks",
-                                       "pc",     "btype", "guarded", "sp_check", NULL};
-    request *q = arg;
-    unsigned i = 0;
-    while (keys[i] && strcmp(keys[i], key) != 0)
-        i++;
-    if (!keys[i]) return sim_refuse(r->why, "unknown key '%.40s'", key);
-    if (q->seen >> i & 1) return sim_refuse(r->why, "'%s' is given twice", key);
-    q->seen |= 1u << i;
-    switch (i) {
-    case 0: return json_read_string(r, &q->target);
-    case 1: return json_read_value(r, &q->word, &q->word_quoted);
-    case 2: return json_read_object(r, read_register, q);
-    case 3: return json_read_array(r, read_piece, q);
-    case 4: return json_read_array(r, read_quirk, q);
-    case 5:
-    case 6: return read_register(r, key, q);
-    default: return read_flag(r, key, q);
-    }
-}
-
-static bool read_request(char *line, size_t len, request *q, sim_why *why)
-{
-    json_reader r = json_reader_over(line, len, why);
-    q->target = q->word = NULL;
-    q->regs = q->mems = q->quirks = 0;
-    q->seen = 0;
-    return json_read_object(&r, read_member, q) && json_read_end(&r);
-}
 
 /* ---- carried out ----------------------------------------------------------------------------------- */
 
@@ -233,7 +19,7 @@ typedef struct answer {
 } answer;
 
 /* In quotation marks it must be hexadecimal and say so: 14000001 could be either. */
-static bool decode_word(const request *q, answer *a, sim_why *why)
+static bool decode_word(const sim_request *q, answer *a, sim_why *why)
 {
     uint64_t word;
     if (!q->word) return sim_refuse(why, "no word");
@@ -244,7 +30,7 @@ static bool decode_word(const request *q, answer *a, sim_why *why)
     return true;
 }
 
-static bool set_state(const request *q, answer *a, sim_why *why)
+static bool set_state(const sim_request *q, answer *a, sim_why *why)
 {
     uint64_t addr;
     sim_state_init(&a->before, a->machine);
@@ -259,11 +45,11 @@ static bool set_state(const request *q, answer *a, sim_why *why)
     return true;
 }
 
-static bool carry_out(cache *c, const request *q, answer *a, sim_why *why)
+static bool carry_out(sim_targets *c, const sim_request *q, answer *a, sim_why *why)
 {
     uint32_t quirks = 0;
     xs_prepared site;
-    a->machine = find_target(c, q->target ? q->target : c->name, why);
+    a->machine = sim_targets_find(c, q->target ? q->target : c->name, why);
     if (!a->machine || !decode_word(q, a, why) || !set_state(q, a, why)) return false;
     for (size_t i = 0; i < q->quirks; i++)
         if (!sim_quirk(a->machine, &a->insn, q->quirk[i], &quirks, why)) return false;
@@ -399,8 +185,8 @@ static void flush(writer *w)
 /* ---- lines ----------------------------------------------------------------------------------------- */
 
 typedef struct batch {
-    cache cache;
-    request request;
+    sim_targets targets;
+    sim_request request;
     answer answer;
     writer writer;
     uint64_t lines, malformed;
@@ -412,7 +198,8 @@ static void answer_line(batch *b, char *line, size_t len)
     b->lines++;
     line[len] = '\0';
     if (b->writer.len > OUT_SIZE - ANSWER_MAX) flush(&b->writer);
-    if (read_request(line, len, &b->request, &why) && carry_out(&b->cache, &b->request, &b->answer, &why)) {
+    if (sim_request_read(line, len, &b->request, &why) &&
+        carry_out(&b->targets, &b->request, &b->answer, &why)) {
         put_answer(&b->writer, &b->answer);
     } else {
         put_error(&b->writer, &why, b->lines);
@@ -476,9 +263,7 @@ int simulate_batch(const options *o)
         return complain(STATUS_USAGE, "simulate --batch: the output is jsonl");
     batch *b = calloc(1, sizeof *b);
     if (!b) return complain(STATUS_INTERNAL, "out of memory");
-    b->cache.o = o;
-    name_default(&b->cache);
-    int status = check_default(&b->cache);
+    int status = sim_targets_open(&b->targets, o);
     if (status == STATUS_OK && !output_open(&out, o)) status = STATUS_INPUT;
     if (status == STATUS_OK) {
         b->writer.f = out.f;
@@ -487,7 +272,7 @@ int simulate_batch(const options *o)
     if (b->malformed)
         status = worse(status, complain(STATUS_INPUT, "%" PRIu64 " of %" PRIu64 " lines are malformed",
                                         b->malformed, b->lines));
-    close_cache(&b->cache);
+    sim_targets_close(&b->targets);
     free(b);
     return status;
 }

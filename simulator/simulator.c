@@ -105,6 +105,7 @@ void xs_site_prepare(const xs_simulator *s, const xs_insn *insn, xs_prepared *si
     if (!h) return;
     site->run = h->run;
     site->before = h->lands ? NULL : s->arch->before;
+    site->gate = s->arch->gate;
     for (size_t i = 0; i < insn->entry->rule->piece_count; i++) {
         int slot = s->slot[pieces[i].operand];
         if (slot >= 0) site->op[slot] = insn->op[pieces[i].operand];
@@ -158,7 +159,7 @@ xs_sim_status xs_env_store_pair(const xs_env *env, uint64_t addr, uint64_t first
     return store(env, addr, pair, sizeof pair);
 }
 
-/* Whole aligned doublewords one at a time, the rest bytewise. */
+/* Whole aligned doublewords one at a time, then the rest, which is mostly nothing or a word. */
 static void copy(void *to, const void *from, size_t size, bool atomic_from)
 {
     bool aligned = ((uintptr_t)(atomic_from ? from : to) & 7) == 0;
@@ -173,7 +174,10 @@ static void copy(void *to, const void *from, size_t size, bool atomic_from)
         else
             __atomic_store_n((uint64_t *)to, v, __ATOMIC_RELAXED);
     }
-    memcpy(to, from, size);
+    if (size == 4)
+        memcpy(to, from, 4);
+    else if (size != 0)
+        memcpy(to, from, size);
 }
 
 static uint8_t *plain_at(const xs_plain_memory *m, uint64_t addr, size_t size)

@@ -70,8 +70,8 @@ typedef struct xs_sim_arch {
     const char *const *operands; /* NULL-terminated; at most XS_SIM_OPERANDS */
     const char *const *quirks;   /* NULL-terminated; at most 32 */
     const xs_handler *handlers;  /* name NULL: the end */
-    xs_sim_status (*before)(const void *cpu,
-                            const xs_env *env); /* may this instruction begin? NULL: always */
+    xs_sim_status (*before)(const void *cpu, const xs_env *env); /* may it begin? NULL: always */
+    size_t gate; /* offset of a bool of cpu: while it is off, `before` need not be asked */
 } xs_sim_arch;
 
 enum { XS_SIM_OPERANDS = 16 };
@@ -93,6 +93,7 @@ uint32_t xs_quirk_bit(const xs_sim_arch *arch, const char *name);
 typedef struct xs_prepared {
     xs_handler_fn *run;                                          /* NULL: not simulated */
     xs_sim_status (*before)(const void *cpu, const xs_env *env); /* NULL: nothing to ask */
+    size_t gate;                                                 /* as in xs_sim_arch */
     int64_t op[XS_SIM_OPERANDS];
 } xs_prepared;
 
@@ -106,7 +107,8 @@ static inline xs_sim_status xs_simulate(const xs_prepared *site, void *cpu, cons
     *fault = (xs_fault){0};
     const xs_env env = {bus, quirks, fault};
     xs_sim_status status = site->run ? XS_SIM_OK : XS_SIM_NO_HANDLER;
-    if (status == XS_SIM_OK && site->before) status = site->before(cpu, &env);
+    if (status == XS_SIM_OK && site->before && *((const bool *)cpu + site->gate))
+        status = site->before(cpu, &env);
     return status == XS_SIM_OK ? site->run(site->op, cpu, &env) : status;
 }
 

@@ -10,22 +10,39 @@
 
 /* ---- a run of the program --------------------------------------------------------------------------- */
 
-/* The answers to a file of requests, and the exit code. */
+static void exec_batch(const char *options, FILE *in, FILE *out)
+{
+    enum { ARGUMENTS = 16 };
+    char words[256], *argv[ARGUMENTS] = {"xolsim", "simulate", "--batch"}, *save = NULL;
+    size_t count = 3;
+    snprintf(words, sizeof words, "%s", options);
+    for (char *w = strtok_r(words, " ", &save); w && count + 1 < ARGUMENTS; w = strtok_r(NULL, " ", &save))
+        argv[count++] = w;
+    dup2(fileno(in), STDIN_FILENO);
+    dup2(fileno(out), STDOUT_FILENO);
+    fclose(stderr);
+    execv(XOLSIM_PROGRAM, argv);
+    _exit(127);
+}
+
+/* The answers to requests (free them), and the exit code. */
 static char *answers(const char *requests, const char *options, int *status)
 {
-    char path[] = "/tmp/xolsim-batch-XXXXXX", command[256], *text = NULL;
+    char *text = NULL;
     size_t size = 0;
-    int fd = mkstemp(path);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, requests, strlen(requests)), (ssize_t)strlen(requests));
-    close(fd);
-    snprintf(command, sizeof command, XOLSIM_PROGRAM " simulate --batch %s < %s 2>/dev/null", options, path);
-    FILE *f = popen(command, "r");
-    ck_assert_ptr_nonnull(f);
-    if (getdelim(&text, &size, EOF, f) < 0) *(text = realloc(text, 1)) = '\0';
-    int code = pclose(f);
-    unlink(path);
+    int code;
+    FILE *in = tmpfile(), *out = tmpfile();
+    ck_assert(in && out && fputs(requests, in) >= 0 && fflush(in) == 0);
+    rewind(in);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) exec_batch(options, in, out);
+    ck_assert_int_eq(waitpid(child, &code, 0), child);
     *status = WIFEXITED(code) ? WEXITSTATUS(code) : -1;
+    rewind(out);
+    if (getdelim(&text, &size, EOF, out) < 0) *(text = realloc(text, 1)) = '\0';
+    fclose(in);
+    fclose(out);
     return text;
 }
 

@@ -65,6 +65,16 @@ void sim_case_set(sim_case *c, const char *name, uint64_t value)
     ck_assert_msg(sim_state_set(&c->before, name, text, &why), "%s", why.text);
 }
 
+/* RV32 registers are kept sign-extended, the pc zero-extended: the next comparison relies on it. */
+static void check_narrow(const sim_case *c)
+{
+    const xs_riscv_cpu *cpu = &c->after.cpu.riscv;
+    if (c->machine->xlen != 32) return;
+    ck_assert_uint_le(cpu->pc, UINT32_MAX);
+    for (unsigned i = 0; i < 32; i++)
+        ck_assert_uint_eq(cpu->x[i], (uint64_t)(int64_t)(int32_t)cpu->x[i]);
+}
+
 void sim_case_run(sim_case *c)
 {
     xs_prepared site;
@@ -72,6 +82,7 @@ void sim_case_run(sim_case *c)
     xs_site_prepare(c->machine->simulator, &c->insn, &site);
     memcpy(&c->after, &c->before, sizeof c->after);
     c->status = xs_simulate(&site, &c->after.cpu, &bus, c->quirks, &c->fault);
+    check_narrow(c);
     exercised(c->machine, &c->insn);
 }
 
@@ -215,7 +226,26 @@ START_TEST(all_targets_bind)
 }
 END_TEST
 
-/* A handler may read only the operands it declares: with all the others poisoned it does the same. */
+/* Does the instruction do the same with all operands poisoned that its handler does not declare? */
+static bool same_when_poisoned(sim_case *c, uint32_t needs)
+{
+    xs_prepared clean, poisoned;
+    sim_state after;
+    xs_fault fault;
+    xs_bus bus = sim_memory_bus(&c->memory);
+    xs_site_prepare(c->machine->simulator, &c->insn, &clean);
+    poisoned = clean;
+    for (unsigned k = 0; c->machine->arch->operands[k]; k++)
+        if (!(needs >> k & 1)) poisoned.op[k] = clean.op[k] == 21 ? 22 : 21;
+    memcpy(&c->after, &c->before, sizeof c->after);
+    memcpy(&after, &c->before, sizeof after);
+    xs_sim_status a = xs_simulate(&clean, &c->after.cpu, &bus, 0, &fault);
+    c->memory.writes = 0;
+    xs_sim_status b = xs_simulate(&poisoned, &after.cpu, &bus, 0, &fault);
+    return a == b && memcmp(&c->after.cpu, &after.cpu, sizeof after.cpu) == 0;
+}
+
+/* adr and adrp share a handler: each of its lines draws one of two operands, and the other one is 0. */
 static void check_needs(const sim_machine *m, const xs_entry *entry, void *arg)
 {
     static sim_case c;
@@ -224,26 +254,12 @@ static void check_needs(const sim_machine *m, const xs_entry *entry, void *arg)
     const xs_handler *h = m->arch->handlers;
     while (strcmp(h->name, entry->decision->handler) != 0)
         h++;
-    for (unsigned i = 0; i < 16; i++) {
-        xs_prepared clean, poisoned;
-        sim_state one, two;
-        xs_fault fault;
+    for (unsigned i = 0; i < 16 && strcmp(h->name, "simulate_adr_adrp") != 0; i++) {
         sim_case_init(&c, m, rng_word(r, entry->rule));
         if (c.insn.entry != entry) continue;
         sim_case_set(&c, "sp", 0x8000);
         c.memory.piece[c.memory.pieces++] = (sim_piece){0x7800, sizeof stack, stack};
-        xs_bus bus = sim_memory_bus(&c.memory);
-        xs_site_prepare(m->simulator, &c.insn, &clean);
-        poisoned = clean;
-        for (unsigned k = 0; k < XS_SIM_OPERANDS; k++)
-            if (!(h->needs >> k & 1) && m->arch->operands[k] && poisoned.op[k] == 0) poisoned.op[k] = 21;
-        memcpy(&one, &c.before, sizeof one);
-        memcpy(&two, &c.before, sizeof two);
-        xs_sim_status a = xs_simulate(&clean, &one.cpu, &bus, 0, &fault);
-        c.memory.writes = 0;
-        xs_sim_status b = xs_simulate(&poisoned, &two.cpu, &bus, 0, &fault);
-        bool own = strcmp(h->name, "simulate_adr_adrp") == 0; /* reads what its line does not draw as 0 */
-        if (!own && (a != b || memcmp(&one.cpu, &two.cpu, sizeof one.cpu) != 0))
+        if (!same_when_poisoned(&c, h->needs))
             wrong("%s reads an operand that it does not declare: %s %08x", h->name, entry->rule->name,
                   c.insn.word);
     }

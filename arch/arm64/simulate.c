@@ -2,7 +2,7 @@
  * pseudocode of the instruction (chapter C6.2); where kernels differ there is a quirk. */
 #include "cpu.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #define OPERANDS(O)                                                                                          \
     O(rd)                                                                                                    \
@@ -100,13 +100,13 @@ static xs_sim_status b_bl(const int64_t *op, void *state, const xs_env *env)
     return branch_if(cpu, env, true, op);
 }
 
-/* Conditions come in pairs, the odd one the opposite of the even; 14 and 15 are both "always". */
+/* For each condition, the values of NZCV with which it holds, as bits 8 N + 4 Z + 2 C + V. They come in
+ * pairs, the odd one the opposite of the even; 14 and 15 are both "always". */
 static bool holds(uint32_t nzcv, int64_t cond)
 {
-    bool n = nzcv >> 31 & 1, z = nzcv >> 30 & 1, c = nzcv >> 29 & 1, v = nzcv >> 28 & 1;
-    const bool even[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
-    bool result = even[cond / 2];
-    return cond % 2 && cond != 15 ? !result : result;
+    static const uint16_t with[16] = {0xf0f0, 0x0f0f, 0xcccc, 0x3333, 0xff00, 0x00ff, 0xaaaa, 0x5555,
+                                      0x0c0c, 0xf3f3, 0xaa55, 0x55aa, 0x0a05, 0xf5fa, 0xffff, 0xffff};
+    return with[cond] >> (nzcv >> 28) & 1;
 }
 
 static xs_sim_status b_cond(const int64_t *op, void *state, const xs_env *env)
@@ -385,4 +385,5 @@ static xs_sim_status check_landing(const void *state, const xs_env *env)
     return cpu->guarded && cpu->btype ? xs_env_fail(env, XS_SIM_BTI, cpu->pc) : XS_SIM_OK;
 }
 
-const xs_sim_arch xs_arm64_arch = {operand_names, quirk_names, handlers, check_landing};
+const xs_sim_arch xs_arm64_arch = {operand_names, quirk_names, handlers, check_landing,
+                                   offsetof(xs_arm64_cpu, guarded)};

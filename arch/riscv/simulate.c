@@ -299,4 +299,4 @@ static const xs_handler handlers[] = {
     {NULL, NULL, 0, false},
 };
 
-const xs_sim_arch xs_riscv_arch = {operand_names, quirk_names, handlers, NULL};
+const xs_sim_arch xs_riscv_arch = {operand_names, quirk_names, handlers, NULL, 0};
