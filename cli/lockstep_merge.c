@@ -7,13 +7,9 @@
 #include "campaign.h"
 
 /* What all shards of a run have in common. */
-static const char *const common[] = {"version", "seed", "class", "target", "rule", "file", "count", "time", "states"};
+static const char *const common[] = {"version", "seed",  "class", "target", "rule",
+                                     "file",    "count", "time",  "states"};
 static const char *const lists[] = {"summary", "rules", "divergences", "failures"};
-
-static uint64_t number_in(json_object *from, const char *key)
-{
-    return (uint64_t)json_object_get_int64(json_object_object_get(from, key));
-}
 
 static bool same_value(json_object *a, json_object *b, const char *key)
 {
@@ -25,12 +21,13 @@ static bool same_value(json_object *a, json_object *b, const char *key)
 static bool is_report(json_object *r)
 {
     json_object *shard = json_object_object_get(r, "shard");
-    if (!json_object_is_type(r, json_type_object) || !json_object_is_type(shard, json_type_object)) return false;
+    if (!json_object_is_type(r, json_type_object) || !json_object_is_type(shard, json_type_object))
+        return false;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (!json_object_is_type(json_object_object_get(r, lists[i]), json_type_array)) return false;
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (!json_object_object_get_ex(r, common[i], NULL)) return false;
-    return number_in(shard, "of") > 0 && number_in(shard, "index") > 0;
+    return json_number(shard, "of") > 0 && json_number(shard, "index") > 0;
 }
 
 static json_object *read_report(const char *path, int *status)
@@ -49,9 +46,11 @@ static int check_shard(json_object **reports, int count, int i, char **paths)
     json_object *shard = json_object_object_get(reports[i], "shard");
     for (size_t k = 0; k < sizeof common / sizeof *common; k++)
         if (!same_value(reports[0], reports[i], common[k]))
-            return complain(STATUS_INPUT, "%s: another run than %s: its %s is different", paths[i], paths[0], common[k]);
+            return complain(STATUS_INPUT, "%s: another run than %s: its %s is different", paths[i], paths[0],
+                            common[k]);
     if (!same_value(json_object_object_get(reports[0], "shard"), shard, "of"))
-        return complain(STATUS_INPUT, "%s: another run than %s: its number of shards is different", paths[i], paths[0]);
+        return complain(STATUS_INPUT, "%s: another run than %s: its number of shards is different", paths[i],
+                        paths[0]);
     if (json_object_get_boolean(json_object_object_get(reports[i], "interrupted")))
         return complain(STATUS_INPUT, "%s: was interrupted: run this shard again", paths[i]);
     for (int k = 0; k < i; k++)
@@ -63,14 +62,14 @@ static int check_shard(json_object **reports, int count, int i, char **paths)
 
 static int check_all(json_object **reports, int count, char **paths)
 {
-    uint64_t of = number_in(json_object_object_get(reports[0], "shard"), "of");
+    uint64_t of = json_number(json_object_object_get(reports[0], "shard"), "of");
     int status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = check_shard(reports, count, i, paths);
     for (uint64_t s = 1; status == STATUS_OK && s <= of; s++) {
         bool there = false;
         for (int i = 0; i < count; i++)
-            there |= number_in(json_object_object_get(reports[i], "shard"), "index") == s;
+            there |= json_number(json_object_object_get(reports[i], "shard"), "index") == s;
         if (!there) status = complain(STATUS_INPUT, "shard %" PRIu64 "/%" PRIu64 " is missing", s, of);
     }
     return status;
@@ -88,7 +87,8 @@ static bool same_row(json_object *a, json_object *b, const char *const *keys)
 static json_object *find_row(json_object *list, json_object *row, const char *const *keys)
 {
     for (size_t i = 0; i < json_object_array_length(list); i++)
-        if (same_row(json_object_array_get_idx(list, i), row, keys)) return json_object_array_get_idx(list, i);
+        if (same_row(json_object_array_get_idx(list, i), row, keys))
+            return json_object_array_get_idx(list, i);
     return NULL;
 }
 
@@ -96,8 +96,9 @@ static json_object *find_row(json_object *list, json_object *row, const char *co
 static void add_row(json_object *to, json_object *row, const char *const *counters)
 {
     for (; *counters; counters++)
-        json_object_object_add(to, *counters,
-                               json_object_new_int64((int64_t)(number_in(to, *counters) + number_in(row, *counters))));
+        json_object_object_add(
+            to, *counters,
+            json_object_new_int64((int64_t)(json_number(to, *counters) + json_number(row, *counters))));
 }
 
 static void add_list(json_object *to, json_object *from, const char *list, const char *const *keys,
@@ -123,7 +124,8 @@ static void add_seconds(json_object *to, json_object *from)
         if (known)
             json_object_object_add(
                 known, "seconds",
-                json_object_new_double(seconds + json_object_get_double(json_object_object_get(known, "seconds"))));
+                json_object_new_double(seconds +
+                                       json_object_get_double(json_object_object_get(known, "seconds"))));
         else
             json_object_array_add(all, json_object_get(row));
     }
@@ -132,11 +134,13 @@ static void add_seconds(json_object *to, json_object *from)
 static void add_report(json_object *to, json_object *from)
 {
     static const char *const rule_keys[] = {"arch", "rule", "handler", "target", NULL};
-    static const char *const rule_counters[] = {"words", "checks", "faults", "unsupported", "unstable", "diverged",
+    static const char *const rule_counters[] = {"words",       "checks",      "faults",
+                                                "unsupported", "unstable",    "diverged",
                                                 "differences", "ungenerated", NULL};
     static const char *const line_keys[] = {"arch", "line", "about", "field", "ours", "theirs", NULL};
     static const char *const line_counters[] = {"tested", "used", NULL};
-    static const char *const failure_keys[] = {"arch", "rule", "told", "target", NULL}, *const none[] = {NULL};
+    static const char *const failure_keys[] = {"arch", "rule", "told", "target", NULL}, *const none[] = {
+                                                                                            NULL};
     add_list(to, from, "rules", rule_keys, rule_counters);
     add_list(to, from, "divergences", line_keys, line_counters);
     add_list(to, from, "failures", failure_keys, none);

@@ -24,7 +24,8 @@ static int set_list(const part *pt, xs_any_cpu *cpu, const char *list)
     while (*list && status == STATUS_OK) {
         char item[64];
         size_t len = strcspn(list, ","), name = strcspn(list, "=");
-        if (name >= len || len >= sizeof item) return complain(STATUS_USAGE, "--reg: '%s' is not NAME=VALUE", list);
+        if (name >= len || len >= sizeof item)
+            return complain(STATUS_USAGE, "--reg: '%s' is not NAME=VALUE", list);
         snprintf(item, sizeof item, "%.*s", (int)len, list);
         status = set_named(pt, cpu, item, name, item + name + 1);
         list += len + (list[len] == ',');
@@ -82,7 +83,8 @@ static int read_state(const part *pt, xs_check *k)
 static const xs_case *case_of_word(const part *pt)
 {
     for (size_t i = 0; i < pt->cases.count; i++)
-        if (xs_lookup(pt->cases.list[i].decoder, pt->p->word) == pt->cases.list[i].entry) return &pt->cases.list[i];
+        if (xs_lookup(pt->cases.list[i].decoder, pt->p->word) == pt->cases.list[i].entry)
+            return &pt->cases.list[i];
     return NULL;
 }
 
@@ -110,9 +112,9 @@ static int replay(const part *pt, xs_lockstep *ls, const xs_case *c, xs_check *k
         ok = xs_lockstep_one(ls, c, k);
         failure = failure_json(pt, c, k);
     }
-    int status = ok ? print_failure(pt, failure, pt->p->slots ? slot.differs : k->differs != 0)
-                    : complain(STATUS_INTERNAL, "the oracle failed: %s",
-                               uc_strerror(xs_lockstep_oracle(ls)->error));
+    int status =
+        ok ? print_failure(pt, failure, pt->p->slots ? slot.differs : k->differs != 0)
+           : complain(STATUS_INTERNAL, "the oracle failed: %s", uc_strerror(xs_lockstep_oracle(ls)->error));
     json_object_put(failure);
     return status;
 }
@@ -130,7 +132,8 @@ int lockstep_replay(part *pt)
     xs_place place = {k.at, XS_PAGE};
     xs_oracle_arch const *a = pt->cases.arch;
     bool usual = k.at - a->code < 1 << 19;
-    xs_lockstep *ls = xs_lockstep_open(&pt->cases, &pt->divergences, usual ? NULL : &place, false, why, sizeof why);
+    xs_lockstep *ls =
+        xs_lockstep_open(&pt->cases, &pt->divergences, usual ? NULL : &place, false, why, sizeof why);
     if (!ls) return complain(STATUS_INTERNAL, "%s", why);
     status = replay(pt, ls, c, &k);
     xs_lockstep_close(ls);

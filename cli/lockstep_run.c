@@ -59,9 +59,10 @@ static uint64_t checks_so_far(const part *pt)
 static double remaining(const part *pt, double elapsed, uint64_t checks)
 {
     double by_time = pt->p->seconds ? (double)pt->p->seconds - elapsed : -1;
-    uint64_t total = pt->image || !pt->p->count ? 0
-                                                : part_words(pt) * pt->p->states * pt->cases.count / pt->p->shards;
-    double by_count = total && checks ? elapsed * (double)(total > checks ? total - checks : 0) / (double)checks : -1;
+    uint64_t total =
+        pt->image || !pt->p->count ? 0 : part_words(pt) * pt->p->states * pt->cases.count / pt->p->shards;
+    double by_count =
+        total && checks ? elapsed * (double)(total > checks ? total - checks : 0) / (double)checks : -1;
     return by_time < 0 || (by_count >= 0 && by_count < by_time) ? by_count : by_time;
 }
 
@@ -84,7 +85,9 @@ static bool begin(part *pt, unsigned number)
     pid_t pid = fork();
     if (pid == 0) {
         signal(SIGINT, SIG_IGN); /* the parent says when to stop */
-        if (!freopen("/dev/null", "w", stderr)) _exit(STATUS_INTERNAL); /* Unicorn writes about words there */
+        if (!freopen("/dev/null", "w", stderr) ||
+            !freopen("/dev/null", "w", stdout)) /* Unicorn writes there */
+            _exit(STATUS_INTERNAL);
         worker_run(pt, number);
         _exit(STATUS_OK);
     }
@@ -138,6 +141,9 @@ static void add_tally(const part *pt, tally *to, const tally *from)
 {
     add_counters(&to->counts, &from->counts, sizeof to->counts);
     add_counters(&to->slot, &from->slot, sizeof to->slot);
+    to->plain_checks += from->plain_checks;
+    to->plain_ns += from->plain_ns;
+    to->ns += from->ns;
     if (!to->check.differs) to->check = from->check;
     for (unsigned i = 0; i < from->proof_count; i++)
         tally_prove(pt, to, &from->proofs[i]);

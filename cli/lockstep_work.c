@@ -1,6 +1,7 @@
 /* lockstep: a worker, one process with one engine. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "campaign.h"
@@ -14,7 +15,8 @@ static tally *tally_of(part *pt, unsigned number, size_t i)
 static const xs_rule *told(const part *pt, uint32_t word)
 {
     size_t count;
-    return pt->view.ideal ? xs_decoder_entries(pt->view.ideal, &count)[xs_lookup(pt->view.ideal, word)].rule : NULL;
+    return pt->view.ideal ? xs_decoder_entries(pt->view.ideal, &count)[xs_lookup(pt->view.ideal, word)].rule
+                          : NULL;
 }
 
 bool tally_prove(const part *pt, tally *t, const xs_slot_check *k)
@@ -34,10 +36,18 @@ static bool keep_check(xs_lockstep *ls, const xs_case *c, tally *t, bool ok, con
     return xs_lockstep_minimise(ls, c, &t->check);
 }
 
-static bool keep_proof(part *pt, xs_lockstep *ls, const xs_case *c, tally *t, bool ok, const xs_slot_check *first)
+static bool keep_proof(part *pt, xs_lockstep *ls, const xs_case *c, tally *t, bool ok,
+                       const xs_slot_check *first)
 {
     if (!ok || !first->differs || !tally_prove(pt, t, first)) return ok;
-    return xs_slot_minimise(ls, c, &t->proofs[t->proof_count - 1]);
+    return xs_slot_minimise(ls, c, pt->view.ideal, &t->proofs[t->proof_count - 1]);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* Word `number` of a rule. */
@@ -47,24 +57,35 @@ static bool check_word(part *pt, xs_lockstep *ls, size_t i, tally *t, uint64_t n
     xs_check first;
     const plan *p = pt->p;
     const xs_case *c = &pt->cases.list[i];
-    if (p->plain) {
-        t->counts.checks += xs_lockstep_plain(ls, c, p->seed, number, p->states);
-        t->counts.words++;
-        return true;
-    }
     if (p->slots)
-        return keep_proof(pt, ls, c, t, xs_slot_word(ls, c, p->seed, number, p->states, &t->slot, &proof), &proof);
-    return keep_check(ls, c, t, xs_lockstep_word(ls, c, p->seed, number, p->states, &t->counts, &first), &first);
+        return keep_proof(pt, ls, c, t, xs_slot_word(ls, c, p->seed, number, p->states, &t->slot, &proof),
+                          &proof);
+    return keep_check(ls, c, t, xs_lockstep_word(ls, c, p->seed, number, p->states, &t->counts, &first),
+                      &first);
 }
 
-static bool run_generated(part *pt, xs_lockstep *ls, unsigned number)
+/* The same word by both patterns, each in its own engine, one after the other. */
+static bool race_word(part *pt, xs_lockstep *ls, xs_lockstep *plain, size_t i, tally *t, uint64_t number)
+{
+    const plan *p = pt->p;
+    uint64_t begun = cpu_ns();
+    bool ok = check_word(pt, ls, i, t, number);
+    uint64_t between = cpu_ns();
+    t->plain_checks += xs_lockstep_plain(plain, &pt->cases.list[i], p->seed, number, p->states);
+    t->plain_ns += cpu_ns() - between;
+    t->ns += between - begun;
+    return ok;
+}
+
+static bool run_generated(part *pt, xs_lockstep *ls, xs_lockstep *plain, unsigned number)
 {
     const plan *p = pt->p;
     uint64_t words = part_words(pt), stride = (uint64_t)p->shards * pt->jobs;
     for (uint64_t n = p->shard - 1 + (uint64_t)number * p->shards; !words || n < words; n += stride)
         for (size_t i = 0; i < pt->cases.count; i++) {
             if (*pt->stop) return true;
-            if (!check_word(pt, ls, i, tally_of(pt, number, i), n)) return false;
+            tally *t = tally_of(pt, number, i);
+            if (!(plain ? race_word(pt, ls, plain, i, t, n) : check_word(pt, ls, i, t, n))) return false;
         }
     return true;
 }
@@ -84,11 +105,14 @@ static bool check_site(part *pt, xs_lockstep *ls, size_t i, tally *t, uint32_t w
     const xs_case *c = &pt->cases.list[i];
     xs_rng r = xs_rng_new(p->seed, c->e->rule->name, addr);
     if (p->slots)
-        return keep_proof(pt, ls, c, t, xs_slot_given(ls, c, word, addr, &r, p->states, &t->slot, &proof), &proof);
-    return keep_check(ls, c, t, xs_lockstep_given(ls, c, word, addr, &r, p->states, &t->counts, &first), &first);
+        return keep_proof(pt, ls, c, t, xs_slot_given(ls, c, word, addr, &r, p->states, &t->slot, &proof),
+                          &proof);
+    return keep_check(ls, c, t, xs_lockstep_given(ls, c, word, addr, &r, p->states, &t->counts, &first),
+                      &first);
 }
 
-static bool run_range(part *pt, xs_lockstep *ls, unsigned number, const xs_range *range, uint64_t *site)
+static bool run_range(part *pt, xs_lockstep *ls, unsigned number, const xs_range *range, uint64_t addr,
+                      uint64_t *site)
 {
     const plan *p = pt->p;
     const xs_decoder *d = pt->cases.list[0].decoder;
@@ -100,31 +124,36 @@ static bool run_range(part *pt, xs_lockstep *ls, unsigned number, const xs_range
         uint64_t n = (*site)++;
         if (*pt->stop) return true;
         if (n % p->shards != p->shard - 1 || n / p->shards % pt->jobs != number) continue;
-        if (!check_site(pt, ls, i, tally_of(pt, number, i), insn.word, range->addr + at)) return false;
+        if (!check_site(pt, ls, i, tally_of(pt, number, i), insn.word, addr + at)) return false;
     }
     return true;
 }
 
 static bool run_file(part *pt, xs_lockstep *ls, unsigned number)
 {
-    uint64_t site = 0;
-    for (size_t i = 0; i < pt->image->range_count; i++)
-        if (!run_range(pt, ls, number, &pt->image->ranges[i], &site)) return false;
+    uint64_t site = 0, next = pt->place.at;
+    for (size_t i = 0; i < pt->image->range_count; i++) {
+        const xs_range *r = &pt->image->ranges[i];
+        if (!run_range(pt, ls, number, r, pt->image->relocatable ? next : r->addr, &site)) return false;
+        next += part_room(r);
+    }
     return true;
 }
 
 void worker_run(part *pt, unsigned number)
 {
     worker *w = &pt->workers[number];
-    const char *wrong = NULL;
-    xs_lockstep *ls = xs_lockstep_open(&pt->cases, &w->divergences, pt->has_place ? &pt->place : NULL,
-                                       pt->p->plain, w->why, sizeof w->why);
-    if (!ls) return;
+    const xs_place *place = pt->has_place ? &pt->place : NULL;
+    xs_lockstep *ls = xs_lockstep_open(&pt->cases, &w->divergences, place, false, w->why, sizeof w->why),
+                *plain = pt->p->plain ? xs_lockstep_open(&pt->cases, NULL, place, true, w->why, sizeof w->why)
+                                      : NULL;
+    if (!ls || (pt->p->plain && !plain)) return;
     *w->why = '\0';
-    if (!pt->p->plain) wrong = xs_lockstep_selftest(ls);
-    if (!wrong && !(pt->image ? run_file(pt, ls, number) : run_generated(pt, ls, number)))
+    const char *wrong = xs_lockstep_selftest(ls);
+    if (!wrong && !(pt->image ? run_file(pt, ls, number) : run_generated(pt, ls, plain, number)))
         wrong = uc_strerror(xs_lockstep_oracle(ls)->error);
     if (wrong) snprintf(w->why, sizeof w->why, "%s", wrong);
     w->done = !wrong;
+    xs_lockstep_close(plain);
     xs_lockstep_close(ls);
 }

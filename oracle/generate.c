@@ -20,18 +20,19 @@ static uint64_t bits_below(unsigned n)
 }
 
 /* A value of a field that is width bits wide. */
-static uint64_t field_value(xs_rng *r, unsigned width, uint64_t other)
+static uint64_t field_value(xs_rng *r, const xs_operand *operand, unsigned width, uint64_t other)
 {
+    bool is_register = operand->kind == XS_OPERAND_REG;
     uint64_t max = bits_below(width), edge = (max >> 1) + 1;
     switch (xs_rng_below(r, 16)) {
     case 0: return 0;
     case 1: return 1;
     case 2: return max;
-    case 3: return edge;
-    case 4: return edge - 1;
+    case 3: return is_register ? max - 1 : edge; /* x30, x1, x2: those that have a job */
+    case 4: return is_register ? 2 : edge - 1;
     case 5: return other;
-    case 6: return UINT64_C(1) << xs_rng_below(r, width);
-    case 7: return ~(UINT64_C(1) << xs_rng_below(r, width));
+    case 6: return is_register ? max - 1 : UINT64_C(1) << xs_rng_below(r, width);
+    case 7: return is_register ? 1 : ~(UINT64_C(1) << xs_rng_below(r, width));
     case 8: return xs_rng_below(r, 16);
     case 9: return ~(uint64_t)xs_rng_below(r, 16);
     default: return xs_rng_next(r);
@@ -63,6 +64,8 @@ static uint32_t scatter(const xs_piece *pieces, size_t count, unsigned operand, 
 
 uint32_t xs_generate_from_rule(const xs_table *table, const xs_rule *rule, xs_rng *r)
 {
+    size_t count;
+    const xs_operand *operands = xs_table_operands(table, &count);
     const xs_piece *pieces = xs_table_pieces(table, rule);
     uint32_t word = (uint32_t)(xs_rng_next(r) & bits_below(rule->width));
     uint64_t done = 0, other = 31;
@@ -71,7 +74,7 @@ uint32_t xs_generate_from_rule(const xs_table *table, const xs_rule *rule, xs_rn
         if (done >> operand & 1) continue;
         done |= UINT64_C(1) << operand;
         width = operand_span(pieces, rule->piece_count, operand, &low);
-        uint64_t value = field_value(r, width, other);
+        uint64_t value = field_value(r, &operands[operand], width, other);
         word &= ~scatter(pieces, rule->piece_count, operand, UINT64_MAX);
         word |= scatter(pieces, rule->piece_count, operand, value << low);
         other = value;
@@ -100,7 +103,8 @@ bool xs_generate_word(const xs_decoder *decoder, size_t entry, xs_rng *r, uint32
 {
     size_t count, rules;
     const xs_table *table = xs_decoder_table(decoder);
-    const xs_rule *own = xs_decoder_entries(decoder, &count)[entry].rule, *all = xs_table_rules(table, &rules);
+    const xs_rule *own = xs_decoder_entries(decoder, &count)[entry].rule,
+                  *all = xs_table_rules(table, &rules);
     for (unsigned i = 0; i < 512; i++) {
         const xs_rule *rule = is_wide(own) && i % 2 == 0 ? &all[xs_rng_below(r, (unsigned)rules)] : own;
         if (rule->width != own->width || rule->scan) continue;
@@ -113,12 +117,26 @@ bool xs_generate_word(const xs_decoder *decoder, size_t entry, xs_rng *r, uint32
 
 uint64_t xs_generate_value(xs_rng *r)
 {
-    static const uint64_t edges[] = {
-        0,          1,          UINT64_MAX,           2,          0x7fffffff,         0x80000000,
-        0xffffffff, 0x100000000, UINT64_C(0xffffffff80000000), UINT64_C(0x7fffffffffffffff),
-        UINT64_C(0x8000000000000000), UINT64_C(0x8000000000000001), UINT64_C(0xffffffff00000000),
-        UINT64_C(0xffffffff7fffffff), 0xfff, 0x1000, 0x7ff, 0x800, UINT64_C(0xfffffffffffff000),
-        UINT64_C(0xfffffffffffffffe)};
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     UINT64_MAX,
+                                     2,
+                                     0x7fffffff,
+                                     0x80000000,
+                                     0xffffffff,
+                                     0x100000000,
+                                     UINT64_C(0xffffffff80000000),
+                                     UINT64_C(0x7fffffffffffffff),
+                                     UINT64_C(0x8000000000000000),
+                                     UINT64_C(0x8000000000000001),
+                                     UINT64_C(0xffffffff00000000),
+                                     UINT64_C(0xffffffff7fffffff),
+                                     0xfff,
+                                     0x1000,
+                                     0x7ff,
+                                     0x800,
+                                     UINT64_C(0xfffffffffffff000),
+                                     UINT64_C(0xfffffffffffffffe)};
     uint64_t random = xs_rng_next(r);
     switch (random & 7) {
     case 0:

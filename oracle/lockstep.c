@@ -89,7 +89,10 @@ static bool ended(xs_oracle *o, xs_end end, void *context)
     xs_simulate_ours(ls);
     bool usual = end == XS_END_LANDED && ls->status == XS_SIM_OK && !ls->store_count && !o->write_count,
          same = usual && memcmp(&ls->ours, &o->cpu, sizeof ls->ours) == 0;
-    if (!same) same = look_closer(ls, end);
+    if (!same)
+        same = look_closer(ls, end);
+    else
+        ls->quiet++;
     if (ls->unsupported) return false;
     ls->counts->checks++;
     if (!same) memcpy(o->data, ls->mine, XS_DATA); /* both start the next state with ours */
@@ -153,6 +156,7 @@ bool xs_lockstep_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_
     ls->left = states;
     ls->counts = counts;
     ls->first = first;
+    ls->quiet = 0;
     if (first) first->differs = 0;
     if (!xs_place_word(ls, c, word, at)) return false;
     counts->words++;
@@ -163,6 +167,7 @@ bool xs_lockstep_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_
     if (!xs_oracle_set(ls->o, &ls->start) || !xs_oracle_run(ls->o, at, ended, ls)) return false;
     xs_word_clear(ls);
     counts->unsupported += ls->unsupported;
+    xs_count_quiet(ls);
     compare_all_memory(ls);
     return true;
 }
@@ -235,6 +240,7 @@ bool xs_lockstep_one(xs_lockstep *ls, const xs_case *c, xs_check *check)
         xs_compare(ls, check->end, check);
     }
     xs_explained(ls, check);
+    if (check->end == XS_END_UNSUPPORTED && check->status != XS_SIM_NO_HANDLER) check->differs = 0;
     return true;
 }
 
@@ -266,8 +272,8 @@ static xs_oracle *open_around(xs_lockstep *ls, const xs_place *place, bool plain
     ls->window = place->at;
     ls->window_size = place->size;
     if (ls->arch->width == 32 && end > ls->arch->data) end = ls->arch->data - XS_PAGE;
-    return xs_oracle_open(ls->arch, from < first ? from : first, end - (from < first ? from : first), plain, why,
-                          size);
+    return xs_oracle_open(ls->arch, from < first ? from : first, end - (from < first ? from : first), plain,
+                          why, size);
 }
 
 xs_lockstep *xs_lockstep_open(const xs_cases *cases, xs_divergences *divergences, const xs_place *place,
@@ -314,6 +320,8 @@ uint64_t xs_lockstep_plain(xs_lockstep *ls, const xs_case *c, uint64_t seed, uin
     if (!xs_place_word(ls, c, word, at)) return 0;
     uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)};
     xs_shape_find(ls);
+    if (ls->shape.base >= 0) xs_fill_memory(ls);
+    memcpy(ls->o->data, ls->mine, XS_DATA);
     xs_state_first(ls);
     for (unsigned i = 0; i < states; i++) {
         xs_oracle_plain(ls->o, at, bytes, ls->size, &ls->start);

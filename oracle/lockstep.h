@@ -36,21 +36,30 @@ typedef struct xs_cases {
 /* Which rules: those of one target, or (target NULL) each distinct pair of a rule and its handler in any
  * target of the architecture. */
 typedef struct xs_cases_wanted {
-    const char *arch;   /* NULL with a target */
-    const char *target; /* NULL: all */
-    const char *rule;   /* only this one; NULL: all */
-    xs_class cls;       /* XS_SIMULATE or XS_SLOT */
+    const char *arch;       /* NULL with a target */
+    const char *target;     /* NULL: all */
+    const char *rule;       /* only this one; NULL: all */
+    xs_class cls;           /* XS_SIMULATE or XS_SLOT */
     const xs_sim_arch *sim; /* handlers; NULL: the architecture's own */
 } xs_cases_wanted;
 
 /* The table must outlive them. false: why says what is wrong. */
-bool xs_cases_open(const xs_table *table, const xs_cases_wanted *wanted, xs_cases *out, char *why, size_t size);
+bool xs_cases_open(const xs_table *table, const xs_cases_wanted *wanted, xs_cases *out, char *why,
+                   size_t size);
 void xs_cases_close(xs_cases *cases);
 
 /* ---- known disagreements --------------------------------------------------------------------------- */
 
 /* What both sides may disagree in. */
-typedef enum xs_field { XS_FIELD_END, XS_FIELD_FAULT, XS_FIELD_PC, XS_FIELD_REGISTER, XS_FIELD_MEMORY, XS_FIELDS } xs_field;
+typedef enum xs_field {
+    XS_FIELD_END,
+    XS_FIELD_FAULT,
+    XS_FIELD_PC,
+    XS_FIELD_REGISTER,
+    XS_FIELD_MEMORY,
+    XS_FIELD_ATOMIC, /* ours has failed and has changed something: no line can explain that */
+    XS_FIELDS
+} xs_field;
 const char *xs_field_name(xs_field field);
 
 /* A line of divergences.txt. */
@@ -78,6 +87,7 @@ bool xs_divergence_stale(const xs_divergence *d);
 /* ---- a check --------------------------------------------------------------------------------------- */
 
 enum { XS_TOUCHED = 4 };
+#define XS_REST (UINT64_C(1) << 63) /* something in our state that is no register: RISC-V's x0 */
 typedef struct xs_touch {
     uint64_t addr;
     uint32_t size;
@@ -96,9 +106,9 @@ typedef struct xs_check {
     uint64_t their_fault;
     unsigned touch_count; /* memory that was asked for, as it was before */
     xs_touch touched[XS_TOUCHED];
-    unsigned differs;             /* a bit for each xs_field */
-    uint64_t registers;           /* those that differ, a bit for each place in arch->regs */
-    uint64_t memory_at;           /* first byte of memory that differs */
+    unsigned differs;   /* a bit for each xs_field */
+    uint64_t registers; /* those that differ, a bit for each place in arch->regs */
+    uint64_t memory_at; /* first byte of memory that differs */
     uint8_t memory_ours, memory_theirs;
 } xs_check;
 
@@ -125,8 +135,8 @@ xs_lockstep *xs_lockstep_open(const xs_cases *cases, xs_divergences *divergences
 void xs_lockstep_close(xs_lockstep *ls);
 xs_oracle *xs_lockstep_oracle(xs_lockstep *ls);
 
-/* Word number `number` of a case in `states` states. *first, when it is not NULL and something differs, is the
- * first check that nothing explains (first->differs is 0 if there is none). Returns false when the oracle
+/* Word number `number` of a case in `states` states. *first, when it is not NULL and something differs, is
+ * the first check that nothing explains (first->differs is 0 if there is none). Returns false when the oracle
  * failed. */
 bool xs_lockstep_word(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number, unsigned states,
                       xs_counts *counts, xs_check *first);
@@ -134,20 +144,23 @@ bool xs_lockstep_word(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t
 bool xs_lockstep_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at, xs_rng *r,
                        unsigned states, xs_counts *counts, xs_check *first);
 
-/* One check from check->word, at, start and touched (the memory before): the rest of *check is written. false:
- * the oracle failed. check->differs is what no divergence explains. */
+/* One check from check->word, at, start and touched (the memory before): the rest of *check is written.
+ * false: the oracle failed. check->differs is what no divergence explains; 0 too when check->end is
+ * XS_END_UNSUPPORTED. */
 bool xs_lockstep_one(xs_lockstep *ls, const xs_case *c, xs_check *check);
 
 /* The start state of check is made simpler as long as it still fails in the same way. */
 bool xs_lockstep_minimise(xs_lockstep *ls, const xs_case *c, xs_check *check);
 
 /* The same words and states by the plain pattern: nothing compared. Returns how many. */
-uint64_t xs_lockstep_plain(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number, unsigned states);
+uint64_t xs_lockstep_plain(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number,
+                           unsigned states);
 
 /* Where words are put: a place for a word of `size` bytes. */
 uint64_t xs_lockstep_place(xs_lockstep *ls, xs_rng *r, unsigned size);
 
-/* Does the oracle see each new word, and refuse what is none? NULL: yes; else what is wrong, a static string. */
+/* Does the oracle see each new word, and refuse what is none? NULL: yes; else what is wrong, a static string.
+ */
 const char *xs_lockstep_selftest(xs_lockstep *ls);
 
 /* ---- slots ----------------------------------------------------------------------------------------- */
@@ -191,6 +204,7 @@ bool xs_slot_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at
 
 /* One check from word, at and start, with empty memory. false: the oracle failed. */
 bool xs_slot_one(xs_lockstep *ls, const xs_case *c, xs_slot_check *check);
-bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, xs_slot_check *check);
+/* As xs_lockstep_minimise; the word stays with the same entry of `ideal` too, when that is not NULL. */
+bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, const xs_decoder *ideal, xs_slot_check *check);
 
 #endif

@@ -108,8 +108,8 @@ bool xs_cases_open(const xs_table *table, const xs_cases_wanted *w, xs_cases *ou
     snprintf(why, size, "out of memory");
     out->arch = xs_oracle_arch_find(arch);
     if (!out->arch) snprintf(why, size, "the oracle does not know '%s'", arch);
-    bool ok = out->arch &&
-              (w->target ? add_one(out, w->target, w, why, size) : add_all(out, arch, w, why, size));
+    bool ok =
+        out->arch && (w->target ? add_one(out, w->target, w, why, size) : add_all(out, arch, w, why, size));
     if (ok && out->count == 0) {
         snprintf(why, size, "no %s rule%s%s in %s", xs_class_name(w->cls), w->rule ? " " : "",
                  w->rule ? w->rule : "", from);

@@ -15,13 +15,31 @@ static void compare_registers(const xs_lockstep *ls, xs_check *check)
     }
 }
 
-/* A handler that fails has changed nothing. */
-static void compare_untouched(const xs_lockstep *ls, xs_check *check)
+/* What is left of our state when the registers are taken from theirs is as it was. */
+static void compare_rest(const xs_lockstep *ls, xs_check *check)
 {
-    for (unsigned i = 0; check->status != XS_SIM_OK && i < ls->arch->count; i++)
-        if (xs_reg_get(ls->arch, &check->ours, i) != xs_reg_get(ls->arch, &check->start, i))
-            check->differs |= i == ls->arch->pc ? 1u << XS_FIELD_PC : 1u << XS_FIELD_REGISTER,
-                check->registers |= UINT64_C(1) << i;
+    xs_any_cpu expected = check->start;
+    for (unsigned i = 0; i < ls->arch->count; i++)
+        xs_reg_set(ls->arch, &expected, i, xs_reg_get(ls->arch, &check->ours, i));
+    if (memcmp(&expected, &check->ours, sizeof expected) == 0) return;
+    check->registers |= XS_REST;
+    check->differs |= 1u << XS_FIELD_REGISTER;
+}
+
+/* A handler that fails has changed nothing, in registers or memory. */
+static void compare_atomic(const xs_lockstep *ls, xs_check *check)
+{
+    bool changed = false, writable;
+    if (check->status == XS_SIM_OK) return;
+    for (unsigned i = 0; i < ls->arch->count; i++)
+        changed |= xs_reg_get(ls->arch, &check->ours, i) != xs_reg_get(ls->arch, &check->start, i);
+    for (unsigned i = 0; i < ls->touch_count; i++) {
+        const xs_touch *t = &ls->touched[i];
+        const uint8_t *at = t->store ? xs_oracle_bytes(ls->o, t->addr, t->size, &writable) : NULL;
+        if (at && writable && t->size <= sizeof t->before)
+            changed |= memcmp(ls->mine + (at - ls->o->data), t->before, t->size) != 0;
+    }
+    if (changed) check->differs |= 1u << XS_FIELD_ATOMIC;
 }
 
 static void compare_bytes(const xs_lockstep *ls, uint64_t addr, uint64_t size, xs_check *check)
@@ -92,7 +110,8 @@ bool xs_compare(xs_lockstep *ls, xs_end end, xs_check *check)
     else if (faulted && !same_fault(ls, check))
         check->differs |= 1u << XS_FIELD_FAULT;
     if (end != XS_END_UNSUPPORTED) compare_registers(ls, check); /* RISC-V: the pc is anywhere */
-    compare_untouched(ls, check);
+    compare_rest(ls, check);
+    compare_atomic(ls, check);
     compare_memory(ls, check);
     return !check->differs;
 }

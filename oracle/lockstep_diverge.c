@@ -5,7 +5,7 @@
 
 #include "lockstep_internal.h"
 
-static const char *const fields[XS_FIELDS] = {"end", "fault", "pc", "register", "memory"};
+static const char *const fields[XS_FIELDS] = {"end", "fault", "pc", "register", "memory", "atomic"};
 
 const char *xs_field_name(xs_field field)
 {
@@ -19,14 +19,15 @@ static bool parse_line(const char *line, xs_divergence *d)
     char field[16], subject[40];
     int at = 0;
     *d = (xs_divergence){0};
-    if (sscanf(line, "%39s %15s %23s %23s \"%199[^\"]\" %n", subject, field, d->ours, d->theirs, d->reason, &at) != 5 ||
+    if (sscanf(line, "%39s %15s %23s %23s \"%199[^\"]\" %n", subject, field, d->ours, d->theirs, d->reason,
+               &at) != 5 ||
         at == 0 || line[at] != '\0')
         return false;
     if (strncmp(subject, "0x", 2) == 0)
         d->word = (uint32_t)strtoul(subject, NULL, 16);
     else
         snprintf(d->rule, sizeof d->rule, "%s", subject);
-    for (int f = 0; f < XS_FIELDS; f++)
+    for (int f = 0; f < XS_FIELD_ATOMIC; f++)
         if (strcmp(field, fields[f]) == 0) {
             d->field = (xs_field)f;
             return true;
@@ -90,7 +91,7 @@ static const char *theirs_in(const xs_lockstep *ls, const xs_check *check, xs_fi
     case XS_FIELD_END: return xs_end_name(check->end);
     case XS_FIELD_FAULT:
         return xs_address(ls->arch, check->their_fault - check->fault.addr) < check->fault.size ? "inside"
-                                                                                                 : "elsewhere";
+                                                                                                : "elsewhere";
     case XS_FIELD_MEMORY: return stored_part(ls, check) ? "part" : "other";
     default: return "other";
     }
@@ -122,4 +123,13 @@ bool xs_explained(xs_lockstep *ls, xs_check *check)
     }
     check->differs = left;
     return left == 0;
+}
+
+void xs_count_quiet(xs_lockstep *ls)
+{
+    const xs_check quiet = {.status = XS_SIM_OK};
+    for (unsigned i = 0; ls->divergences && i < ls->divergences->count; i++) {
+        xs_divergence *d = &ls->divergences->list[i];
+        if (is_about(d, ls, ls->word) && could_apply(d, &quiet)) d->tested += ls->quiet;
+    }
 }

@@ -10,9 +10,9 @@ enum { XS_LIVE = 12 };
 typedef struct xs_shape {
     unsigned live[XS_LIVE]; /* registers its operands name, sp, the flags */
     unsigned live_count;
-    int base, target;                 /* the register an access, a jump starts from; -1: none */
-    uint64_t base_to, target_to;      /* and how far from it: to be subtracted from an address */
-    uint64_t literal;                 /* address of an access that depends on the pc alone; 0: none */
+    int base, target;            /* the register an access, a jump starts from; -1: none */
+    uint64_t base_to, target_to; /* and how far from it: to be subtracted from an address */
+    uint64_t literal;            /* address of an access that depends on the pc alone; 0: none */
 } xs_shape;
 
 struct xs_lockstep {
@@ -21,7 +21,7 @@ struct xs_lockstep {
     xs_oracle *o;
     xs_divergences *divergences;
     uint64_t reach, window, window_size; /* where words are put */
-    uint8_t *mine; /* our data region */
+    uint8_t *mine;                       /* our data region */
     xs_bus bus;
     /* what the simulated instruction asked the bus for */
     bool granting; /* while the shape is found out: everything is there */
@@ -43,6 +43,7 @@ struct xs_lockstep {
     xs_counts *counts;
     xs_check *first;
     bool unsupported;
+    uint64_t quiet;    /* checks of this word in which nothing had to be looked at closer */
     uc_context *clean; /* slots: the engine as it was opened */
     xs_slot_check slot;
     uint8_t more[XS_MORE * 16];
@@ -64,6 +65,8 @@ void xs_literal_clear(xs_lockstep *ls);
 bool xs_compare(xs_lockstep *ls, xs_end end, xs_check *check);
 /* Take away from check->differs what the list explains; true when nothing is left. */
 bool xs_explained(xs_lockstep *ls, xs_check *check);
+/* Lines that could have applied to the checks that were quiet. */
+void xs_count_quiet(xs_lockstep *ls);
 
 /* lockstep.c */
 void xs_simulate_ours(xs_lockstep *ls);

@@ -4,7 +4,8 @@
 enum { ROUNDS = 4 };
 
 /* Try a change; keep it when the check still fails. */
-static bool keep_if_fails(xs_lockstep *ls, const xs_case *c, xs_check *check, const xs_check *change, bool *ok)
+static bool keep_if_fails(xs_lockstep *ls, const xs_case *c, xs_check *check, const xs_check *change,
+                          bool *ok)
 {
     xs_check trial = *change;
     if (!*ok) return false;

@@ -181,7 +181,7 @@ static bool keep_if_differs(xs_lockstep *ls, const xs_case *c, xs_slot_check *ch
     return true;
 }
 
-bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, xs_slot_check *check)
+bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, const xs_decoder *ideal, xs_slot_check *check)
 {
     bool ok = true;
     if (!keep_if_differs(ls, c, check, check->word, &check->start, &ok)) return ok;
@@ -193,6 +193,7 @@ bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, xs_slot_check *check)
     }
     for (unsigned bit = 0; bit < c->e->rule->width; bit++) {
         uint32_t word = check->word & ~(UINT32_C(1) << bit);
+        if (ideal && xs_lookup(ideal, word) != xs_lookup(ideal, check->word)) continue;
         if (word != check->word && xs_lookup(c->decoder, word) == c->entry)
             keep_if_differs(ls, c, check, word, &check->start, &ok);
     }

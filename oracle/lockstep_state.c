@@ -37,8 +37,7 @@ static void add_operands(xs_lockstep *ls)
 /* A value no other register is near, and no word. */
 static uint64_t mark(const xs_lockstep *ls, unsigned reg)
 {
-    return ls->arch->width == 32 ? (reg + 1) << 24 | 1u << 23
-                                 : (uint64_t)(reg + 1) << 40 | UINT64_C(1) << 39;
+    return ls->arch->width == 32 ? (reg + 1) << 24 | 1u << 23 : (uint64_t)(reg + 1) << 40 | UINT64_C(1) << 39;
 }
 
 static int near_which(const xs_lockstep *ls, uint64_t value, uint64_t *distance)
@@ -83,7 +82,8 @@ void xs_shape_find(xs_lockstep *ls)
     add_live(s, s->target);
 }
 
-/* Mostly inside the data region, sometimes across or beyond its ends, its pages' ends, read-only, or anywhere. */
+/* Mostly inside the data region, sometimes across or beyond its ends, its pages' ends, read-only, or
+ * anywhere. */
 static uint64_t data_address(xs_lockstep *ls)
 {
     uint64_t data = ls->arch->data, random = xs_rng_next(ls->rng) >> 8;
@@ -108,7 +108,8 @@ static uint64_t target_address(xs_lockstep *ls)
     uint64_t random = xs_rng_next(ls->rng) >> 8;
     switch (xs_rng_below(ls->rng, 64)) {
     case 0: return xs_generate_value(ls->rng);
-    case 1: return random & 256 ? ls->o->code_at + random % ls->o->code_size : ls->arch->data + random % XS_DATA;
+    case 1:
+        return random & 256 ? ls->o->code_at + random % ls->o->code_size : ls->arch->data + random % XS_DATA;
     case 2:
     case 3:
     case 4: return ls->at + 256 + random % 8;

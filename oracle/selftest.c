@@ -40,7 +40,8 @@ static const char *sees_new_words(xs_lockstep *ls, const xs_rule *rule, unsigned
     for (uint64_t i = 1; i <= WORDS; i++) {
         landing l = {XS_END_EXCEPTION, 0};
         uint32_t word = xs_generate_with(table, rule, operand, 4 * i);
-        uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)};
+        uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
+                            (uint8_t)(word >> 24)};
         if (!xs_oracle_code(ls->o, ls->window, bytes, rule->width / 8) ||
             !xs_oracle_run(ls->o, ls->window, note_landing, &l))
             return "the engine failed";

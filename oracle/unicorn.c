@@ -96,8 +96,8 @@ bool xs_oracle_code(xs_oracle *o, uint64_t addr, const void *bytes, size_t size)
 static bool allocate(xs_oracle *o)
 {
     o->host_size = o->code_size + XS_DATA + XS_PAGE;
-    void *host = mmap(NULL, o->host_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                      -1, 0);
+    void *host =
+        mmap(NULL, o->host_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (host == MAP_FAILED) return false;
     o->host = host;
     o->code = host;
@@ -232,8 +232,7 @@ static const char *open_engine(xs_oracle *o, bool plain)
 /* Unicorn has returned without being told to. */
 static xs_end end_of(const xs_oracle *o)
 {
-    if (o->interrupt >= 0)
-        return o->interrupt == o->arch->undefined ? XS_END_UNSUPPORTED : XS_END_EXCEPTION;
+    if (o->interrupt >= 0) return o->interrupt == o->arch->undefined ? XS_END_UNSUPPORTED : XS_END_EXCEPTION;
     switch (o->error) {
     case UC_ERR_OK: /* waits for an interrupt */
     case UC_ERR_FETCH_UNMAPPED:
@@ -242,7 +241,6 @@ static xs_end end_of(const xs_oracle *o)
     case UC_ERR_READ_PROT: return XS_END_LOAD_FAULT;
     case UC_ERR_WRITE_UNMAPPED:
     case UC_ERR_WRITE_PROT: return XS_END_STORE_FAULT;
-    case UC_ERR_INSN_INVALID: return XS_END_UNSUPPORTED;
     default: return XS_END_EXCEPTION;
     }
 }
@@ -265,9 +263,19 @@ static void on_abort(int number)
     siglongjmp(running->crash, 1);
 }
 
-/* Unicorn has given up in the middle of a translation: its engine cannot even be closed. */
+/* Engines in which Unicorn has given up in the middle of a translation: they cannot even be closed. */
+typedef struct abandoned {
+    uc_engine *uc;
+    struct abandoned *next;
+} abandoned;
+static abandoned *all_abandoned;
+
 static bool replace_engine(xs_oracle *o)
 {
+    abandoned *one = malloc(sizeof *one);
+    if (!one) return false;
+    *one = (abandoned){o->uc, all_abandoned};
+    all_abandoned = one;
     const char *failed = open_engine(o, o->plain);
     return !failed && (!o->slot || xs_oracle_map_slot(o, o->slot_at)) && xs_oracle_set(o, &o->cpu);
 }
@@ -275,31 +283,31 @@ static bool replace_engine(xs_oracle *o)
 /* emu_start that survives abort(). */
 static bool start(xs_oracle *o)
 {
-    struct sigaction action = {.sa_handler = on_abort}, before;
-    bool ok = true;
-    running = o;
-    if (sigsetjmp(o->crash, 1) == 0) {
-        sigaction(SIGABRT, &action, &before);
+    begin(o);
+    if (sigsetjmp(o->crash, 0) == 0) {
         o->error = uc_emu_start(o->uc, o->at, 0, 0, 0);
-    } else {
-        ok = replace_engine(o);
-        o->error = UC_ERR_INSN_INVALID;
+        return true;
     }
-    sigaction(SIGABRT, &before, NULL);
-    return ok;
+    o->error = UC_ERR_INSN_INVALID;
+    o->interrupt = o->arch->undefined;
+    return replace_engine(o);
 }
 
 bool xs_oracle_run(xs_oracle *o, uint64_t at, xs_ended_fn *ended, void *arg)
 {
+    struct sigaction action = {.sa_handler = on_abort, .sa_flags = SA_NODEFER}, before;
+    bool ok = true;
     o->at = at;
     o->ended = ended;
     o->arg = arg;
     o->stopped = o->broken = false;
-    do {
-        begin(o);
-        if (!start(o)) return false;
-    } while (!o->broken && !o->stopped && report(o, end_of(o)));
-    return !o->broken;
+    running = o;
+    sigaction(SIGABRT, &action, &before);
+    do
+        ok = start(o);
+    while (ok && !o->broken && !o->stopped && report(o, end_of(o)));
+    sigaction(SIGABRT, &before, NULL);
+    return ok && !o->broken;
 }
 
 xs_end xs_oracle_plain(xs_oracle *o, uint64_t at, const void *word, size_t size, const xs_any_cpu *cpu)
@@ -314,8 +322,8 @@ xs_end xs_oracle_plain(xs_oracle *o, uint64_t at, const void *word, size_t size,
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-xs_oracle *xs_oracle_open(const xs_oracle_arch *arch, uint64_t code_at, uint64_t code_size, bool plain, char *why,
-                          size_t size)
+xs_oracle *xs_oracle_open(const xs_oracle_arch *arch, uint64_t code_at, uint64_t code_size, bool plain,
+                          char *why, size_t size)
 {
     xs_oracle *o = calloc(1, sizeof *o);
     const char *failed = "calloc";

@@ -32,17 +32,18 @@ typedef struct xs_oracle_arch {
     const char *name; /* as the table's %arch */
     uc_arch uc;
     int mode, model;
-    int undefined;        /* Unicorn's interrupt for an undefined instruction */
-    unsigned width;       /* of an address, in bits */
-    uint64_t code, data;  /* where the regions are: words, and memory that may be written */
-    const xs_reg *regs;   /* all that a simulated instruction may read or change */
-    unsigned count;       /* of them */
-    unsigned pc, sp;      /* their places in regs */
-    int flags;            /* likewise, or -1 */
-    uint32_t flag_bits;   /* bits of the flags register that exist */
-    const int *more;      /* registers that only slot instructions see, ended by -1 */
-    unsigned more_bytes;  /* of each */
+    int undefined;       /* Unicorn's interrupt for an undefined instruction */
+    unsigned width;      /* of an address, in bits */
+    uint64_t code, data; /* where the regions are: words, and memory that may be written */
+    const xs_reg *regs;  /* all that a simulated instruction may read or change */
+    unsigned count;      /* of them */
+    unsigned pc, sp;     /* their places in regs */
+    int flags;           /* likewise, or -1 */
+    uint32_t flag_bits;  /* bits of the flags register that exist */
+    const int *more;     /* registers that only slot instructions see, ended by -1 */
+    unsigned more_bytes; /* of each */
     const xs_sim_arch *sim;
+    const char *rest;                /* what in the state is no register that can be compared */
     bool (*open)(uc_engine *uc);     /* enable what is off at reset; false: refused */
     void (*reset)(xs_any_cpu *cpu);  /* everything zero, with the modes that are compared */
     void (*settle)(xs_any_cpu *cpu); /* after a simulation: clear what Unicorn does not tell */
@@ -58,8 +59,8 @@ uint64_t xs_address(const xs_oracle_arch *arch, uint64_t value); /* wrapped to t
 
 /* How an instruction ended. */
 typedef enum xs_end {
-    XS_END_LANDED = 0,  /* carried out: pc says where the next one is, whether that can be read or not */
-    XS_END_LOAD_FAULT,  /* `fault` says where */
+    XS_END_LANDED = 0, /* carried out: pc says where the next one is, whether that can be read or not */
+    XS_END_LOAD_FAULT, /* `fault` says where */
     XS_END_STORE_FAULT,
     XS_END_UNSUPPORTED, /* no instruction as far as Unicorn knows */
     XS_END_EXCEPTION    /* any other: a system call, a breakpoint, an alignment check */
@@ -83,11 +84,11 @@ struct xs_oracle {
     const xs_oracle_arch *arch;
     uc_engine *uc;
     uint64_t code_at, code_size; /* address and size of the code region */
-    uint8_t *code, *data; /* the regions' bytes: read and execute only, read and write only */
-    uint8_t *slot;        /* XS_PAGE bytes at slot_at, likewise code; NULL: not mapped */
+    uint8_t *code, *data;        /* the regions' bytes: read and execute only, read and write only */
+    uint8_t *slot;               /* XS_PAGE bytes at slot_at, likewise code; NULL: not mapped */
     uint64_t slot_at;
-    xs_any_cpu cpu;       /* registers as last read */
-    uint64_t fault;       /* address of the access that failed */
+    xs_any_cpu cpu; /* registers as last read */
+    uint64_t fault; /* address of the access that failed */
     uint32_t fault_size;
     uc_err error;
     unsigned write_count;
@@ -107,8 +108,8 @@ struct xs_oracle {
 
 /* Code is mapped at [code_at, code_at + code_size), which are multiples of a page. plain: for xs_oracle_plain
  * alone, without hooks. NULL: why says what fails. */
-xs_oracle *xs_oracle_open(const xs_oracle_arch *arch, uint64_t code_at, uint64_t code_size, bool plain, char *why,
-                          size_t size);
+xs_oracle *xs_oracle_open(const xs_oracle_arch *arch, uint64_t code_at, uint64_t code_size, bool plain,
+                          char *why, size_t size);
 void xs_oracle_close(xs_oracle *o); /* NULL is allowed */
 
 /* Host bytes of [addr, addr + size) when all of it is mapped; *writable says in which region. */
@@ -125,8 +126,8 @@ bool xs_oracle_set(xs_oracle *o, const xs_any_cpu *cpu);
 bool xs_oracle_set_some(xs_oracle *o, const xs_any_cpu *cpu, const unsigned *regs, unsigned count);
 
 /* Run the word at `at` until ended says no. false: the engine itself failed. There are words at which Unicorn
- * calls abort(): they end as unsupported (registers as they were before), and a new engine takes over. SIGABRT
- * is caught meanwhile, so only one thread may run an oracle. */
+ * calls abort(): they end as unsupported (registers as they were before), and a new engine takes over.
+ * SIGABRT is caught meanwhile, so only one thread may run an oracle. */
 bool xs_oracle_run(xs_oracle *o, uint64_t at, xs_ended_fn *ended, void *arg);
 
 /* The plain pattern, to measure against: write the word, write all registers, run one, read all registers. */
