@@ -85,8 +85,8 @@ static void print_site(output *out, const code *c, const site_ref *ref)
 static void print_remarks(output *out, const xs_image *image)
 {
     for (size_t i = 0; i < image->remark_count; i++)
-        fprintf(stderr, "%s: %s: %" PRIu64 " %s left out or repaired\n", image->path, image->remarks[i].first,
-                image->remarks[i].count, image->remarks[i].text);
+        fprintf(stderr, "%s: left out or repaired: %s (%" PRIu64 ", the first: %s)\n", image->path,
+                image->remarks[i].text, image->remarks[i].count, image->remarks[i].first);
     if (out->format != FORMAT_JSON && out->format != FORMAT_JSONL) return;
     output_list(out, "remarks", NULL, 0);
     for (size_t i = 0; i < image->remark_count; i++) {
@@ -131,6 +131,11 @@ static int classify_code(const options *o, output *out, code *c)
     if (!o->summary) print_sites(out, c, &sites, o);
     output_end(out);
     int status = sites_status(o, &sites);
+    /* A misspelt filter must not look like a clean result. */
+    if (sites.count == 0 && (o->symbol || o->section)) {
+        complain(STATUS_INPUT, "%s: no site is called for by --symbol or --section", c->image->path);
+        if (o->fail_on) status = STATUS_INPUT;
+    }
     sites_free(&sites);
     return status;
 }
@@ -188,6 +193,7 @@ static int print_jobs(crew *w, output *out)
             if (out->format == FORMAT_JSON && out->comma) fputs(",\n", out->f);
             fwrite(job->text, 1, job->size, out->f);
             out->comma = true;
+            out->something = true;
         }
         free(job->text);
     }
@@ -234,5 +240,5 @@ int command_classify(const options *o)
     int status = classify_files(o, &out);
     output_list_end(&out);
     output_end(&out);
-    return worse(status, output_close(&out));
+    return output_close(&out, status);
 }

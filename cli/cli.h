@@ -59,13 +59,16 @@ typedef struct output {
     bool color;
     const column *columns;
     size_t column_count;
-    bool comma;    /* json: something stands before */
-    bool untitled; /* no column titles: they stand above already */
+    bool comma;     /* json: something stands before */
+    bool untitled;  /* no column titles: they stand above already */
+    bool something; /* there is a result in it, not only its frame */
+    const char *path;
+    char temporary[1024]; /* where the file is written before it gets its name; "": nowhere */
 } output;
 
 bool output_open(output *out, const options *o); /* false: message printed */
-int output_close(output *out);                   /* STATUS_OK or STATUS_INTERNAL */
-void output_begin(output *out);                  /* json: an object in the list at hand */
+int output_close(output *out, int status); /* the status, or STATUS_INTERNAL when it cannot be written */
+void output_begin(output *out);            /* json: an object in the list at hand */
 void output_end(output *out);
 void output_list(output *out, const char *key, const column *columns, size_t count);
 void output_list_end(output *out);
@@ -93,9 +96,9 @@ typedef struct view {
     bool is_arm; /* for texts alone */
 } view;
 
-/* Open the target that the options name; arch, when not NULL, is the architecture of a file, and isa
+/* Open the target that the options name; path, when not NULL, is a file, arch its architecture, and isa
  * its RISC-V ISA string. Returns STATUS_OK, or a status after printing why. */
-int view_open(view *v, const options *o, const char *arch, const char *isa);
+int view_open(view *v, const options *o, const char *path, const char *arch, const char *isa);
 /* The same for a target spelled out. */
 int view_open_target(view *v, const options *o, const char *target);
 void view_close(view *v);

@@ -279,6 +279,8 @@ static void print_text(output *out, const subject *s, const xs_site *site)
     line(out->f, "hazards", "%s", hazards);
     print_quirks(out->f, v, &site->insn);
     print_ideal(out->f, v, site);
+    if (!xs_site_on_boundary(v->decoder, &s->text, s->offset))
+        line(out->f, "boundary", "not the start of an instruction");
     if (site->in_exclusive) line(out->f, "exclusive", "between a load-exclusive and its store");
     line(out->f, "encoding", "%s", telling->name);
     draw(out->f, v->table, telling, site->insn.word);
@@ -308,9 +310,14 @@ static int print_site(const options *o, output *out, const subject *s)
 
 static int open_words(const options *o, subject *s)
 {
-    int status = view_open(&s->program.view, o, NULL, NULL);
+    int status = view_open(&s->program.view, o, NULL, NULL, NULL);
     if (status != STATUS_OK) return status;
     status = words_read(o, s->program.view.granule, &s->words);
+    xs_insn insn;
+    if (status == STATUS_OK &&
+        xs_decode(s->program.view.decoder, s->words.bytes, s->words.size, &insn) == XS_OK &&
+        insn.size < s->words.size)
+        status = complain(STATUS_USAGE, "explain takes one instruction; classify --words takes several");
     s->text = (xs_text){.bytes = s->words.bytes, .size = s->words.size, .addr = o->at};
     s->place.addr = o->at;
     return status;
@@ -334,6 +341,8 @@ static int find_addr(const char *path, const xs_image *image, char *where, uint6
     if (plus && parse_number(plus + 1, &offset)) *plus = '\0';
     for (size_t i = 0; i < image->function_count; i++) {
         if (!is_named(&image->functions[i], where)) continue;
+        if (offset > image->functions[i].size)
+            return complain(STATUS_INPUT, "%s: 0x%" PRIx64 " is beyond the end of '%s'", path, offset, where);
         *addr = image->functions[i].addr + offset;
         *section = image->ranges[image->functions[i].range].section_index;
         return STATUS_OK;
@@ -388,7 +397,7 @@ int command_explain(const options *o)
 {
     subject s = {0};
     output out;
-    if (o->count == 0) return complain(STATUS_USAGE, "explain HEX | FILE:FUNC[+OFF] | FILE:0xADDR");
+    if (o->count != 1) return complain(STATUS_USAGE, "explain HEX | FILE:FUNC[+OFF] | FILE:0xADDR");
     char *path = strdup(o->args[0]);
     char *colon = path ? split(path) : NULL;
     if (colon) *colon = '\0';
@@ -396,7 +405,7 @@ int command_explain(const options *o)
     if (status == STATUS_OK && !output_open(&out, o))
         status = STATUS_INPUT;
     else if (status == STATUS_OK)
-        status = worse(print_site(o, &out, &s), output_close(&out));
+        status = output_close(&out, print_site(o, &out, &s));
     program_close(&s.program);
     free(s.words.bytes);
     free(path);

@@ -205,6 +205,8 @@ int command_lockstep(const options *o)
     if (status != STATUS_OK) return status;
     if (o->arch && !o->target && !xs_oracle_arch_find(o->arch))
         return complain(STATUS_USAGE, "unknown architecture '%s': arm64, riscv64 or riscv32", o->arch);
+    if (o->kernel || o->mode)
+        return complain(STATUS_USAGE, "lockstep takes --target, or --arch for all kernels");
     if (!p.has_word) fprintf(stderr, "xolsim: seed 0x%" PRIx64 "\n", p.seed);
     json_object *report = report_new(&p);
     status = p.file ? run_file(&p, report) : run_all(&p, report);

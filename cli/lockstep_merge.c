@@ -7,8 +7,8 @@
 #include "campaign.h"
 
 /* What all shards of a run have in common. */
-static const char *const common[] = {"version", "seed",  "class", "target", "rule",
-                                     "file",    "count", "time",  "states"};
+static const char *const common[] = {"version", "seed", "class", "target", "table",
+                                     "rule",    "file", "count", "time",   "states"};
 static const char *const lists[] = {"summary", "rules", "divergences", "failures"};
 
 static bool same_value(json_object *a, json_object *b, const char *key)

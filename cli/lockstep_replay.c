@@ -96,7 +96,7 @@ static int print_failure(const part *pt, json_object *failure, bool differs)
         failure_print(out.f, failure);
     else
         fprintf(out.f, "%s\n", json_object_to_json_string_ext(failure, JSON_C_TO_STRING_NOSLASHESCAPE));
-    return worse(differs ? STATUS_FOUND : STATUS_OK, output_close(&out));
+    return output_close(&out, differs ? STATUS_FOUND : STATUS_OK);
 }
 
 static int replay(const part *pt, xs_lockstep *ls, const xs_case *c, xs_check *k)

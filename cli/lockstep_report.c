@@ -32,6 +32,7 @@ json_object *report_new(const plan *p)
     json_object_object_add(r, "seed", json_hex(p->seed, 1));
     json_add_text(r, "class", p->slots ? "slot" : "simulate");
     json_add_text(r, "target", p->o->target ? p->o->target : p->o->arch);
+    json_add_text(r, "table", p->o->table);
     json_add_text(r, "rule", p->rule);
     json_add_text(r, "file", p->file);
     json_add_number(r, "count", p->count);
@@ -251,7 +252,7 @@ int report_write(const options *o, json_object *report)
                 json_object_to_json_string_ext(report, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
                                                            JSON_C_TO_STRING_NOSLASHESCAPE));
         out.comma = false;
-        return output_close(&out);
+        return output_close(&out, STATUS_OK);
     }
     if (o->format == FORMAT_TEXT) fprintf(out.f, "seed %s\n\n", json_text(report, "seed"));
     write_lists(&out, report);
@@ -259,5 +260,5 @@ int report_write(const options *o, json_object *report)
         fputc('\n', out.f);
         print_summary(out.f, report);
     }
-    return output_close(&out);
+    return output_close(&out, STATUS_OK);
 }

@@ -7,7 +7,14 @@
 
 #include "cli.h"
 
-enum { CLASSIFY = 1, EXPLAIN = 2, TABLE = 4, SIMULATE = 8, LOCKSTEP = 16, ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP };
+enum {
+    CLASSIFY = 1,
+    EXPLAIN = 2,
+    TABLE = 4,
+    SIMULATE = 8,
+    LOCKSTEP = 16,
+    ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP
+};
 
 enum {
     OPT_TARGET = 256,
@@ -126,65 +133,68 @@ static unsigned commands_of(int opt)
 
 void options_help(FILE *f)
 {
-    fputs("usage: xolsim classify [OPTION]... FILE...          how probes on a program's sites are carried "
-          "out\n"
-          "       xolsim classify [OPTION]... --words HEX...   the same for instruction words (- : standard "
-          "input)\n"
-          "       xolsim explain [OPTION]... HEX | FILE:FUNC[+OFF] | FILE:0xADDR\n"
-          "       xolsim simulate [OPTION]... HEX              what carrying out an instruction changes\n"
-          "       xolsim simulate [OPTION]... --batch          the same for JSON Lines on standard input\n"
-          "       xolsim lockstep [OPTION]...                  the simulator against Unicorn\n"
-          "       xolsim lockstep merge REPORT...              the shards of one run, together\n"
-          "       xolsim table list | show TARGET | dump TARGET | census TARGET | diff TARGET TARGET | check "
-          "FILE\n"
-          "\n"
-          "A probe is carried out by simulate (a handler edits registers), slot (the instruction is stepped "
-          "out\n"
-          "of line) or reject (it cannot be placed).\n"
-          "\n"
-          "target:\n"
-          "  --target T        ARCH[+EXT|-EXT][/KERNEL[/MODE]]: arm64/6.12.y/uprobe, riscv64-c/6.6/kprobe,\n"
-          "                    arm64/ideal; the default is the newest kernel, uprobe\n"
-          "  --arch A, --kernel K, --mode M   the parts singly; a file brings its own architecture\n"
-          "  --table FILE      a .decode file instead of the built-in table\n"
-          "classify:\n"
-          "  --sites KIND      entry (function entries, the default), usdt, return (returns and tail calls), "
-          "all\n"
-          "  --symbol GLOB     only functions of this name; --section NAME: only this section\n"
-          "  --class CLASS     only simulate, slot or reject;  --sort addr|name|class|size\n"
-          "  --summary         no table of sites\n"
-          "  --words           the arguments are instruction words;  --bytes: bytes in memory order\n"
-          "  --at ADDR         address of the first word\n"
-          "  --fail-on WHAT    exit 1 if a site is reject, slot or hazard (a list)\n"
-          "  --jobs N          files worked on at the same time (default: one per core)\n"
-          "  --text SOURCE     instruction text from capstone (the default) or from the table alone\n"
-          "simulate:\n"
-          "  --reg NAME=VALUE  a register (a list, repeatable): x0..x30, x1..x31, ra, a0 ...; all others are 0\n"
-          "  --sp V, --pc V, --nzcv V, --gcspr V, --btype N   registers; nzcv also as letters (capital: set);\n"
-          "                    gcspr turns the guarded control stack on\n"
-          "  --mem ADDR:HEX    memory that exists (repeatable); any other access is refused\n"
-          "  --guarded         landing pads are checked;  --sp-check: so is the alignment of sp\n"
-          "  --quirk NAME      act as a kernel with this bug (a list, repeatable); kernel: all the target has\n"
-          "lockstep:\n"
-          "  --target T        its rules; without it, each rule of every target with --arch A, or of all\n"
-          "  --rule NAME       this rule alone;  --class simulate (the default) or slot\n"
-          "  --slots           slot rules at their own address and 2 GiB away (the default target is ideal)\n"
-          "  --file BINARY     every instruction of a program, where it is\n"
-          "  --count N         checks for each architecture;  --time SECONDS: until then;  --states N for a word\n"
-          "  --seed N          the same words and states again;  --jobs N: processes\n"
-          "  --shard I/N       this part of them; merge puts the JSON reports of all parts together\n"
-          "  --word HEX        one check: --pc, --sp, --nzcv, --reg, --mem as for simulate\n"
-          "  --plain           the same by the plain pattern, to compare the rates\n"
-          "  --divergences F   known disagreements instead of the built-in ones\n"
-          "output:\n"
-          "  --format F        text, json, jsonl or tsv;  -o FILE, --output FILE\n"
-          "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
-          "  --help, --version\n"
-          "\n"
-          "exit: 0 ok, 1 something --fail-on names, or a difference, 2 usage, 3 unreadable or unsupported "
-          "input,\n"
-          "4 internal error\n",
-          f);
+    fputs(
+        "usage: xolsim classify [OPTION]... FILE...          how probes on a program's sites are carried "
+        "out\n"
+        "       xolsim classify [OPTION]... --words HEX...   the same for instruction words (- : standard "
+        "input)\n"
+        "       xolsim explain [OPTION]... HEX | FILE:FUNC[+OFF] | FILE:0xADDR\n"
+        "       xolsim simulate [OPTION]... HEX              what carrying out an instruction changes\n"
+        "       xolsim simulate [OPTION]... --batch          the same for JSON Lines on standard input\n"
+        "       xolsim lockstep [OPTION]...                  the simulator against Unicorn\n"
+        "       xolsim lockstep merge REPORT...              the shards of one run, together\n"
+        "       xolsim table list | show TARGET | dump TARGET | census TARGET | diff TARGET TARGET | check "
+        "FILE\n"
+        "\n"
+        "A probe is carried out by simulate (a handler edits registers), slot (the instruction is stepped "
+        "out\n"
+        "of line) or reject (it cannot be placed).\n"
+        "\n"
+        "target:\n"
+        "  --target T        ARCH[+EXT|-EXT][/KERNEL[/MODE]]: arm64/6.12.y/uprobe, riscv64-c/6.6/kprobe,\n"
+        "                    arm64/ideal; the default is the newest kernel, uprobe\n"
+        "  --arch A, --kernel K, --mode M   the parts singly; a file brings its own architecture\n"
+        "  --table FILE      a .decode file instead of the built-in table\n"
+        "classify:\n"
+        "  --sites KIND      entry (function entries, the default), usdt, return (returns and tail calls), "
+        "all\n"
+        "  --symbol GLOB     only functions of this name; --section NAME: only this section\n"
+        "  --class CLASS     only simulate, slot or reject;  --sort addr|name|class|size\n"
+        "  --summary         no table of sites\n"
+        "  --words           the arguments are instruction words;  --bytes: bytes in memory order\n"
+        "  --at ADDR         address of the first word\n"
+        "  --fail-on WHAT    exit 1 if a site is reject, slot or hazard (a list)\n"
+        "  --jobs N          files worked on at the same time (default: one per core)\n"
+        "  --text SOURCE     instruction text from capstone (the default) or from the table alone\n"
+        "simulate:\n"
+        "  --reg NAME=VALUE  a register (a list, repeatable): x0..x30, x1..x31, ra, a0 ...; all others are "
+        "0\n"
+        "  --sp V, --pc V, --nzcv V, --gcspr V, --btype N   registers; nzcv also as letters (capital: set);\n"
+        "                    gcspr turns the guarded control stack on\n"
+        "  --mem ADDR:HEX    memory that exists (repeatable); any other access is refused\n"
+        "  --guarded         landing pads are checked;  --sp-check: so is the alignment of sp\n"
+        "  --quirk NAME      act as a kernel with this bug (a list, repeatable); kernel: all the target has\n"
+        "lockstep:\n"
+        "  --target T        its rules; without it, each rule of every target with --arch A, or of all\n"
+        "  --rule NAME       this rule alone;  --class simulate (the default) or slot\n"
+        "  --slots           slot rules at their own address and 2 GiB away (the default target is ideal)\n"
+        "  --file BINARY     every instruction of a program, where it is\n"
+        "  --count N         checks for each architecture;  --time SECONDS: until then;  --states N for a "
+        "word\n"
+        "  --seed N          the same words and states again;  --jobs N: processes\n"
+        "  --shard I/N       this part of them; merge puts the JSON reports of all parts together\n"
+        "  --word HEX        one check: --pc, --sp, --nzcv, --reg, --mem as for simulate\n"
+        "  --plain           the same by the plain pattern, to compare the rates\n"
+        "  --divergences F   known disagreements instead of the built-in ones\n"
+        "output:\n"
+        "  --format F        text, json, jsonl or tsv;  -o FILE, --output FILE\n"
+        "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
+        "  --help, --version\n"
+        "\n"
+        "exit: 0 ok, 1 something --fail-on names, or a difference, 2 usage, 3 unreadable or unsupported "
+        "input,\n"
+        "4 internal error\n",
+        f);
 }
 
 int complain(int status, const char *format, ...)
@@ -203,7 +213,7 @@ int complain(int status, const char *format, ...)
 bool parse_number(const char *text, uint64_t *out)
 {
     char *end;
-    bool hex = text[0] == '0' && (text[1] | 32) == 'x';
+    bool hex = text[0] == '0' && (text[1] | 32) == 'x' && text[2];
     if (strspn(text + (hex ? 2 : 0), hex ? "0123456789abcdefABCDEF" : "0123456789") !=
         strlen(text) - (hex ? 2 : 0))
         return false;
@@ -239,7 +249,8 @@ static bool parse_fail_on(options *o, char *list)
         if (i < 0) return false;
         o->fail_on |= 1u << i;
     }
-    return true;
+    if (!o->fail_on) complain(STATUS_USAGE, "--fail-on: reject, slot or hazard");
+    return o->fail_on != 0;
 }
 
 static bool parse_jobs(options *o, const char *text)
@@ -307,8 +318,9 @@ static bool parse_option(options *o, int opt)
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
     default:
-        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_PLAIN) ? add_setting(o, option_name(opt), optarg)
-                                                    : parse_word(o, opt);
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_PLAIN)
+                   ? add_setting(o, option_name(opt), optarg)
+                   : parse_word(o, opt);
     }
 }
 
@@ -317,7 +329,8 @@ static unsigned command_bit(const char *verb)
     static const struct {
         const char *verb;
         unsigned bit;
-    } verbs[] = {{"classify", CLASSIFY}, {"explain", EXPLAIN}, {"simulate", SIMULATE}, {"lockstep", LOCKSTEP}};
+    } verbs[] = {
+        {"classify", CLASSIFY}, {"explain", EXPLAIN}, {"simulate", SIMULATE}, {"lockstep", LOCKSTEP}};
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verb, verbs[i].verb) == 0) return verbs[i].bit;
     return TABLE;

@@ -1,16 +1,35 @@
 /* Rows and values in four formats. A row is a json-c object; text and tsv print its columns. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 
 enum { JSON_FLAGS = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE };
 
+/* A file takes its name only when it is complete, so that a run that fails leaves an older one alone, and
+ * one that reads the file it writes still finds it. What is no regular file is written to as it is. */
+static FILE *open_file(output *out, const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0) return stdout;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fopen(path, "w");
+    if (snprintf(out->temporary, sizeof out->temporary, "%s.XXXXXX", path) >= (int)sizeof out->temporary)
+        return NULL;
+    int fd = mkstemp(out->temporary);
+    if (fd < 0) return NULL;
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    return fdopen(fd, "w");
+}
+
 bool output_open(output *out, const options *o)
 {
-    *out = (output){.f = stdout, .format = o->format};
-    if (o->output && !(out->f = fopen(o->output, "w"))) {
+    *out = (output){.f = stdout, .format = o->format, .path = o->output};
+    if (o->output && !(out->f = open_file(out, o->output))) {
         complain(STATUS_INPUT, "%s: cannot be written", o->output);
         return false;
     }
@@ -20,12 +39,19 @@ bool output_open(output *out, const options *o)
     return true;
 }
 
-int output_close(output *out)
+int output_close(output *out, int status)
 {
     if (out->format == FORMAT_JSON && out->comma) fputc('\n', out->f);
     bool failed = fflush(out->f) != 0 || ferror(out->f);
     if (out->f != stdout) failed |= fclose(out->f) != 0;
-    return failed ? complain(STATUS_INTERNAL, "the output could not be written in full") : STATUS_OK;
+    if (*out->temporary) {
+        bool keep = !failed && (status < STATUS_USAGE || out->something);
+        if (!keep)
+            remove(out->temporary);
+        else
+            failed = rename(out->temporary, out->path) != 0;
+    }
+    return failed ? complain(STATUS_INTERNAL, "the output could not be written in full") : status;
 }
 
 static void separate(output *out)
@@ -138,6 +164,7 @@ static void print_line(const output *out, const char *type, json_object *v)
 
 void output_row(output *out, const char *type, json_object *row)
 {
+    out->something = true;
     separate(out);
     if (out->format == FORMAT_JSON)
         fputs(json_object_to_json_string_ext(row, JSON_FLAGS), out->f);
@@ -150,6 +177,7 @@ void output_row(output *out, const char *type, json_object *row)
 
 void output_value(output *out, const char *key, const char *type, json_object *v)
 {
+    out->something |= type != NULL;
     separate(out);
     if (out->format == FORMAT_JSON)
         fprintf(out->f, "\"%s\":%s", key, json_object_to_json_string_ext(v, JSON_FLAGS));

@@ -14,7 +14,8 @@ static void open_view(calls *c, const xs_image *image)
 {
     static const char *const archs[] = {
         [XS_IMAGE_ARM64] = "arm64", [XS_IMAGE_RISCV32] = "riscv32", [XS_IMAGE_RISCV64] = "riscv64"};
-    if (!c->opened) c->status = view_open(&c->program->view, c->options, archs[image->arch], image->isa);
+    if (!c->opened)
+        c->status = view_open(&c->program->view, c->options, image->path, archs[image->arch], image->isa);
     c->opened = true;
 }
 

@@ -267,7 +267,7 @@ int simulate_batch(const options *o)
     if (status == STATUS_OK && !output_open(&out, o)) status = STATUS_INPUT;
     if (status == STATUS_OK) {
         b->writer.f = out.f;
-        status = worse(run(b), output_close(&out));
+        status = output_close(&out, run(b));
     }
     if (b->malformed)
         status = worse(status, complain(STATUS_INPUT, "%" PRIu64 " of %" PRIu64 " lines are malformed",

@@ -206,7 +206,7 @@ static int print_run(output *out, run *r)
         print_head(out, r, &text);
     print_changes(out, r);
     output_end(out);
-    return output_close(out);
+    return output_close(out, STATUS_OK);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ static int simulate_word(run *r, const options *o, uint32_t word)
 {
     sim_why why;
     output out;
-    int status = view_open(&r->v, o, NULL, NULL);
+    int status = view_open(&r->v, o, NULL, NULL, NULL);
     if (status != STATUS_OK) return status;
     if (!sim_machine_open(&r->machine, r->v.decoder, &why))
         return complain(STATUS_INPUT, "%s: %s", r->v.name, why.text);

@@ -14,6 +14,7 @@ typedef struct mnemonic {
 
 typedef struct tally {
     uint64_t count, by_class[XS_TAIL], by_source[XS_SOURCE_COUNT][XS_TAIL], by_hazard[XS_HAZARD_COUNT];
+    uint64_t outside;          /* in no function */
     uint64_t any_hazard, push; /* push: stp x29, x30, [sp, #imm]! */
     mnemonic *mnemonics[XS_TAIL];
     size_t mnemonic_count[XS_TAIL];
@@ -63,6 +64,7 @@ static void count_site(tally *t, const code *c, const site_ref *ref, const xs_ru
     count_mnemonic(t, ref->cls, text.mnemonic);
     t->count++;
     t->by_class[ref->cls]++;
+    t->outside += ref->function == SIZE_MAX;
     if (ref->function != SIZE_MAX) t->by_source[c->image->functions[ref->function].source][ref->cls]++;
     if (push && (insn.word & push->mask) == push->value) t->push++;
     t->any_hazard += ref->hazards != 0;
@@ -122,6 +124,7 @@ static void text_sources(const output *out, const tally *t)
         fprintf(out->f, "%s%s %" PRIu64, comma, xs_source_name((xs_source)s), n);
         comma = ", ";
     }
+    if (t->outside) fprintf(out->f, "%sno function %" PRIu64, comma, t->outside);
     fputc('\n', out->f);
 }
 
@@ -133,9 +136,10 @@ static uint64_t plt_count(const xs_image *image)
     return n;
 }
 
-static void print_text(const output *out, const code *c, const tally *t, const options *o)
+static void print_text(output *out, const code *c, const tally *t, const options *o)
 {
     const xs_image *m = c->image;
+    out->something = true;
     fprintf(out->f, "%s\n  target %s", m->path, c->view->name);
     if (m->isa) fprintf(out->f, ", isa %.40s%s", m->isa, strlen(m->isa) > 40 ? "..." : "");
     fprintf(out->f, "\n  code %" PRIu64 " bytes: %" PRIu64 " simulate, %" PRIu64 " slot, %" PRIu64 " reject",

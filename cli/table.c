@@ -421,7 +421,7 @@ int command_table(const options *o)
                             verbs[i].arguments == 1 ? "" : "s");
         if (!output_open(&out, o)) return STATUS_INPUT;
         int status = verbs[i].run(o, &out);
-        return worse(status, output_close(&out));
+        return output_close(&out, status);
     }
     return complain(
         STATUS_USAGE,

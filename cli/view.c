@@ -7,16 +7,20 @@
 
 enum { MAX_SHOWN = 20 };
 
+enum { TABLE_MAX = 1 << 26 }; /* bytes; the built-in tables have 20,000 */
+
+/* The whole file; NULL when it cannot be read or is longer than a table can be. */
 static char *read_file(const char *path, size_t *len)
 {
     FILE *f = fopen(path, "rb");
     char *text = NULL;
     size_t room = 0;
     *len = 0;
-    while (f && !ferror(f) && !feof(f)) {
+    while (f && !ferror(f) && !feof(f) && *len < TABLE_MAX) {
         if (*len == room) {
-            char *larger = realloc(text, room = room ? room * 2 : 65536);
-            if (!larger || room > 1u << 26) break;
+            room = room ? room * 2 : 65536;
+            char *larger = realloc(text, room);
+            if (!larger) break;
             text = larger;
         }
         *len += fread(text + *len, 1, room - *len, f);
@@ -42,7 +46,7 @@ int table_findings(const char *path, xs_diag *diags, size_t max, size_t *count)
     size_t len;
     char *text = read_file(path, &len);
     *count = 0;
-    if (!text) return complain(STATUS_INPUT, "%s: cannot be read", path);
+    if (!text) return complain(STATUS_INPUT, "%s: cannot be read, or is too long", path);
     xs_table *table = xs_table_parse(text, len, diags, max, count);
     free(text);
     if (!table) return *count ? STATUS_OK : complain(STATUS_INTERNAL, "out of memory");
@@ -76,7 +80,7 @@ xs_table *table_open(const options *o, const char *arch, int *status)
     }
     char *text = read_file(o->table, &len);
     if (!text) {
-        *status = complain(STATUS_INPUT, "%s: cannot be read", o->table);
+        *status = complain(STATUS_INPUT, "%s: cannot be read, or is too long", o->table);
         return NULL;
     }
     xs_table *table = parse_and_check(o->table, text, len, true, status);
@@ -142,14 +146,14 @@ int view_open_target(view *v, const options *o, const char *target)
     return open_named(v, o, target, NULL);
 }
 
-int view_open(view *v, const options *o, const char *arch, const char *isa)
+int view_open(view *v, const options *o, const char *path, const char *arch, const char *isa)
 {
     char target[256];
     *v = (view){0};
     const char *wanted = o->target ? o->target : o->arch;
     size_t len = wanted ? strcspn(wanted, "+-/") : 0;
     if (arch && wanted && (len != strlen(arch) || strncmp(arch, wanted, len) != 0))
-        return complain(STATUS_INPUT, "the file is %s, the target %.*s", arch, (int)len, wanted);
+        return complain(STATUS_INPUT, "%s: the file is %s, the target %.*s", path, arch, (int)len, wanted);
     if (o->target) return open_named(v, o, o->target, isa);
     const char *base = o->arch ? o->arch : arch ? arch : "arm64";
     snprintf(target, sizeof target, "%s/%s%s%s", base, o->kernel ? o->kernel : "", o->mode ? "/" : "",

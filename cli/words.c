@@ -64,19 +64,30 @@ static int read_text(const options *o, unsigned granule, char *text, word_list *
     return status;
 }
 
+/* All of standard input; NULL after a message in *status, or without memory. */
+static char *read_input(int *status)
+{
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t len = getdelim(&text, &room, '\0', stdin);
+    if (len < 0 && text) *text = '\0'; /* nothing there */
+    if (len <= 0 || text[len - 1] != '\0' || feof(stdin)) return text;
+    free(text);
+    *status = complain(STATUS_USAGE, "standard input has a NUL byte: it is no text");
+    return NULL;
+}
+
 int words_read(const options *o, unsigned granule, word_list *out)
 {
     size_t room = 0;
     int status = STATUS_OK;
     *out = (word_list){0};
     for (int i = 0; i < o->count && status == STATUS_OK; i++) {
-        char *text = NULL;
-        size_t size = 0;
-        if (strcmp(o->args[i], "-") != 0)
-            text = strdup(o->args[i]);
-        else if (getdelim(&text, &size, '\0', stdin) < 0)
-            continue; /* nothing there */
-        status = text ? read_text(o, granule, text, out, &room) : complain(STATUS_INTERNAL, "out of memory");
+        char *text = strcmp(o->args[i], "-") == 0 ? read_input(&status) : strdup(o->args[i]);
+        if (text)
+            status = read_text(o, granule, text, out, &room);
+        else if (status == STATUS_OK)
+            status = complain(STATUS_INTERNAL, "out of memory");
         free(text);
     }
     if (status == STATUS_OK && out->size == 0) status = complain(STATUS_INPUT, "no words to classify");
@@ -118,7 +129,7 @@ int classify_words(const options *o)
     view v;
     output out;
     word_list list;
-    int status = view_open(&v, o, NULL, NULL);
+    int status = view_open(&v, o, NULL, NULL, NULL);
     if (status != STATUS_OK) return status;
     status = words_read(o, v.granule, &list);
     if (status == STATUS_OK && !output_open(&out, o)) status = STATUS_INPUT;
@@ -139,5 +150,5 @@ int classify_words(const options *o)
     output_end(&out);
     free(list.bytes);
     view_close(&v);
-    return worse(status, output_close(&out));
+    return output_close(&out, status);
 }

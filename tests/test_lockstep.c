@@ -582,6 +582,7 @@ START_TEST(test_usage)
                                       "--word 0x1",
                                       "--target arm64/ideal --word 0x00000000",
                                       "--plain --slots",
+                                      "--arch arm64 --kernel 6.1",
                                       "--target arm64/ideal --word 0x14000000 --reg y=1",
                                       "merge"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
