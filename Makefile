@@ -70,12 +70,13 @@ install: all $(BUILD)/xolsim.pc
 	install -m 644 docs/xolsim.schema.json arch/arm64/arm64.decode arch/riscv/riscv.decode \
 	  $(DESTDIR)$(PREFIX)/share/xolsim
 
-# Handlers on prepared sites, million instructions a second.
+# Handlers on prepared sites, million instructions a second; lockstep beside the plain pattern.
 $(BUILD)/bench/simulate: $(BUILD)/bench/simulate.o $(BUILD)/libxolsim.a
 	$(call Q,LD,$@)$(CC) $(SAN) $(CFLAGS) -o $@ $^
 
-bench: $(BUILD)/bench/simulate
+bench: all $(BUILD)/bench/simulate
 	$(BUILD)/bench/simulate
+	bench/lockstep $(BUILD)/xolsim
 
 # Is every seeded mistake noticed? Takes some ten minutes.
 mutants:

@@ -128,12 +128,13 @@ int classify_words(const options *o)
 {
     view v;
     output out;
-    word_list list;
+    word_list list = {0};
     int status = view_open(&v, o, NULL, NULL, NULL);
     if (status != STATUS_OK) return status;
     status = words_read(o, v.granule, &list);
     if (status == STATUS_OK && !output_open(&out, o)) status = STATUS_INPUT;
     if (status != STATUS_OK) {
+        free(list.bytes);
         view_close(&v);
         return status;
     }

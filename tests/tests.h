@@ -24,6 +24,7 @@ Suite *coverage_suite(void); /* last */
 Suite *image_suite(void) __attribute__((weak));
 Suite *simulator_suite(void) __attribute__((weak));
 Suite *oracle_suite(void) __attribute__((weak));
+Suite *lockstep_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
 
 /* ---- failures -------------------------------------------------------------------------------- */
