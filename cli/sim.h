@@ -68,6 +68,7 @@ void sim_register_name(const sim_machine *m, size_t i, char name[8]);
 uint64_t sim_register(const sim_state *s, size_t i);
 uint64_t sim_pc(const sim_state *s);
 unsigned sim_btype(const sim_state *s); /* RISC-V: 0 */
+unsigned sim_ss(const sim_state *s);    /* RISC-V: 0 */
 
 /* ---- simmemory.c: only the given bytes exist -------------------------------------------------- */
 

@@ -161,6 +161,7 @@ static void put_answer(writer *w, const answer *a)
         text[sizeof text - 2] = (char)('0' + sim_btype(&a->after));
         put(w, text);
     }
+    if (sim_ss(&a->after) != sim_ss(&a->before)) put(w, ",\"ss\":false"); /* it is only ever cleared */
     if (a->status != XS_SIM_OK) put_trouble(w, a);
     put(w, "}\n");
 }

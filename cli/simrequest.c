@@ -55,8 +55,8 @@ static bool read_flag(json_reader *r, char *name, sim_request *q)
 
 static bool read_member(json_reader *r, char *key, void *arg)
 {
-    static const char *const keys[] = {"target", "word",  "regs",    "mem",      "quirks",
-                                       "pc",     "btype", "guarded", "sp_check", NULL};
+    static const char *const keys[] = {"target", "word",    "regs",     "mem", "quirks", "pc",
+                                       "btype",  "guarded", "sp_check", "ss",  NULL};
     sim_request *q = arg;
     unsigned i = 0;
     while (keys[i] && strcmp(keys[i], key) != 0)

@@ -6,14 +6,16 @@
 #include <string.h>
 
 /* Numbers of what can be set; the general registers are 0..31, AArch64's sp is 31. */
-enum { R_SP = 31, R_NZCV, R_GCSPR, R_PC, R_BTYPE, R_GUARDED, R_SP_CHECK };
+enum { R_SP = 31, R_NZCV, R_GCSPR, R_PC, R_BTYPE, R_GUARDED, R_SP_CHECK, R_SS };
 
 static const struct {
     const char *name;
     int number;
-} arm_names[] = {{"sp", R_SP},       {"pc", R_PC},           {"nzcv", R_NZCV}, {"gcspr", R_GCSPR},
-                 {"btype", R_BTYPE}, {"guarded", R_GUARDED}, {"lr", 30},       {"sp_check", R_SP_CHECK},
-                 {"fp", 29}},
+} arm_names[] = {{"sp", R_SP},       {"pc", R_PC},
+                 {"nzcv", R_NZCV},   {"gcspr", R_GCSPR},
+                 {"btype", R_BTYPE}, {"guarded", R_GUARDED},
+                 {"lr", 30},         {"sp_check", R_SP_CHECK},
+                 {"fp", 29},         {"ss", R_SS}},
   riscv_names[] = {{"pc", R_PC}, {"zero", 0}, {"ra", 1},  {"sp", 2},  {"gp", 3},  {"tp", 4},  {"t0", 5},
                    {"t1", 6},    {"t2", 7},   {"s0", 8},  {"fp", 8},  {"s1", 9},  {"a0", 10}, {"a1", 11},
                    {"a2", 12},   {"a3", 13},  {"a4", 14}, {"a5", 15}, {"a6", 16}, {"a7", 17}, {"s2", 18},
@@ -94,6 +96,7 @@ static bool set_arm(xs_arm64_cpu *cpu, int n, const char *name, uint64_t value, 
         return true;
     case R_BTYPE: cpu->btype = value & 3; return set_small(name, value, 3, why);
     case R_GUARDED: cpu->guarded = value != 0; return set_small(name, value, 1, why);
+    case R_SS: cpu->ss = value != 0; return set_small(name, value, 1, why);
     case R_SP_CHECK: cpu->sp_check = value != 0; return set_small(name, value, 1, why);
     default: cpu->x[n] = value; return true;
     }
@@ -161,6 +164,11 @@ uint64_t sim_register(const sim_state *s, size_t i)
 uint64_t sim_pc(const sim_state *s)
 {
     return s->machine->is_arm ? s->cpu.arm64.pc : s->cpu.riscv.pc;
+}
+
+unsigned sim_ss(const sim_state *s)
+{
+    return s->machine->is_arm ? s->cpu.arm64.ss : 0;
 }
 
 unsigned sim_btype(const sim_state *s)

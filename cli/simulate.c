@@ -144,6 +144,7 @@ static void print_changes(output *out, const run *r)
     change_number(out, "pc", sim_pc(&r->before), sim_pc(&r->after));
     print_registers(out, r);
     change_number(out, "btype", sim_btype(&r->before), sim_btype(&r->after));
+    change_number(out, "ss", sim_ss(&r->before), sim_ss(&r->after));
     for (size_t i = 0; i < r->memory.writes; i++) {
         const sim_write *w = &r->memory.write[i];
         char what[24], before[2 * SIM_ACCESS + 1], after[2 * SIM_ACCESS + 1];

@@ -111,6 +111,8 @@ void sim_case_text(const sim_case *c, char text[SIM_TEXT])
     }
     if (sim_btype(&c->after) != sim_btype(&c->before))
         at += (size_t)snprintf(text + at, SIM_TEXT - at, " btype=%u", sim_btype(&c->after));
+    if (sim_ss(&c->after) != sim_ss(&c->before))
+        at += (size_t)snprintf(text + at, SIM_TEXT - at, " ss=%u", sim_ss(&c->after));
     for (size_t i = 0; i < c->memory.writes; i++) {
         const sim_write *w = &c->memory.write[i];
         at += (size_t)snprintf(text + at, SIM_TEXT - at, " [0x%" PRIx64 "]=", w->addr);

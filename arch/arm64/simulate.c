@@ -17,7 +17,7 @@ _Static_assert((int)OPERAND_COUNT <= (int)XS_SIM_OPERANDS, "xs_prepared has no r
 /* Kernel bugs that can be asked for; the table says which kernels have them. */
 #define QUIRKS(Q)                                                                                            \
     Q(WIDE_LITERAL, "wide-literal")   /* a W literal is read as 8 bytes (..6.12) */                          \
-    Q(BTYPE_KEPT, "btype-kept")       /* only nop clears PSTATE.BTYPE */                                     \
+    Q(PSTATE_KEPT, "pstate-kept")     /* only nop changes PSTATE.BTYPE and SS */                             \
     Q(GCS_POP_MOVES, "gcs-pop-moves") /* GCSPR has moved when the return address is wrong (6.18..) */        \
     Q(PUSH_FAULT_ADVANCES,                                                                                   \
       "push-fault-advances")                    /* sp and pc have moved when the store faults (stp-2024) */  \
@@ -48,12 +48,20 @@ static uint64_t sized(uint64_t value, int64_t sf)
     return sf ? value : (uint32_t)value;
 }
 
-/* Every instruction ends with PSTATE.BTYPE clear, except a branch to a register. */
-static xs_sim_status go(xs_arm64_cpu *cpu, const xs_env *env, uint64_t target)
+/* Every instruction sets PSTATE.BTYPE, to 0 unless it is a branch to a register, and uses up the step of
+ * a debugger (Arm ARM D2.12, software step). */
+static xs_sim_status finish(xs_arm64_cpu *cpu, uint32_t quirks, uint64_t target, uint8_t btype)
 {
     cpu->pc = target;
-    if (!(env->quirks & BTYPE_KEPT)) cpu->btype = 0;
+    if (quirks & PSTATE_KEPT) return XS_SIM_OK;
+    cpu->btype = btype;
+    cpu->ss = false;
     return XS_SIM_OK;
+}
+
+static xs_sim_status go(xs_arm64_cpu *cpu, const xs_env *env, uint64_t target)
+{
+    return finish(cpu, env->quirks, target, 0);
 }
 
 static xs_sim_status next(xs_arm64_cpu *cpu, const xs_env *env)
@@ -147,9 +155,7 @@ static xs_sim_status br_blr_ret(const int64_t *op, void *state, const xs_env *en
                                          : XS_SIM_OK;
     if (status != XS_SIM_OK) return status;
     if (op[OP_link]) cpu->x[LR] = cpu->pc + 4;
-    cpu->pc = target;
-    if (!(env->quirks & BTYPE_KEPT)) cpu->btype = btype;
-    return XS_SIM_OK;
+    return finish(cpu, env->quirks, target, btype);
 }
 
 /* ---- addresses and literals ------------------------------------------------------------------ */
@@ -188,9 +194,7 @@ static xs_sim_status nop(const int64_t *op, void *state, const xs_env *env)
 {
     xs_arm64_cpu *cpu = state;
     (void)op, (void)env;
-    cpu->pc += 4;
-    cpu->btype = 0;
-    return XS_SIM_OK;
+    return finish(cpu, 0, cpu->pc + 4, 0);
 }
 
 /* BTI c, j, jc: does the way we came fit this landing pad (BTypeCompatible_BTI)? */
