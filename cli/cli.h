@@ -78,6 +78,9 @@ void output_value(output *out, const char *key, const char *type,
 const char *output_paint(const output *out, xs_class cls); /* escape sequence or "" */
 const char *output_plain(const output *out);
 
+/* "key       text", in the text format. */
+void text_line(FILE *f, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 json_object *json_hex(uint64_t value, int digits); /* "0x..." with at least so many digits */
 json_object *json_bytes(const char *bytes); /* names in files may be anything: "\\xff" where not UTF-8 */
 json_object *json_name(const char *name);   /* null for "-" and "" */

@@ -1,6 +1,5 @@
 /* explain: everything about one word or one site. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,17 +196,6 @@ static const char *class_sentence(xs_class cls)
     }
 }
 
-static void line(FILE *f, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void line(FILE *f, const char *key, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(f, "%-9s ", key);
-    vfprintf(f, format, args);
-    fputc('\n', f);
-    va_end(args);
-}
-
 static void print_operands(FILE *f, const view *v, const xs_rule *rule, uint32_t word, uint64_t addr)
 {
     size_t count;
@@ -239,7 +227,7 @@ static void print_quirks(FILE *f, const view *v, const xs_insn *insn)
     const xs_quirk *quirks = xs_table_quirks(v->table, &count);
     for (uint32_t bits = xs_quirks(v->decoder, insn); bits; bits &= bits - 1) {
         const xs_quirk *q = &quirks[__builtin_ctz(bits)];
-        line(f, "quirk", "%s: %s", q->name, q->note);
+        text_line(f, "quirk", "%s: %s", q->name, q->note);
     }
 }
 
@@ -249,8 +237,8 @@ static void print_ideal(FILE *f, const view *v, const xs_site *site)
     if (!v->ideal) return;
     const xs_decision *d =
         xs_decoder_entries(v->ideal, &count)[xs_lookup(v->ideal, site->insn.word)].decision;
-    line(f, "ideal", "%s, %s%s%s", xs_class_name(d->cls), xs_reason_name(d->reason), *d->note ? ": " : "",
-         d->note);
+    text_line(f, "ideal", "%s, %s%s%s", xs_class_name(d->cls), xs_reason_name(d->reason),
+              *d->note ? ": " : "", d->note);
 }
 
 static void print_text(output *out, const subject *s, const xs_site *site)
@@ -263,29 +251,29 @@ static void print_text(output *out, const subject *s, const xs_site *site)
     text_of(v, &site->insn, s->place.addr, &text);
     hazards_text(site->hazards, hazards, sizeof hazards);
     if (s->place.file)
-        line(out->f, "site", "%s: %s+0x%" PRIx64 ", %s at 0x%" PRIx64 ", file offset 0x%" PRIx64,
-             s->place.file, s->place.function ? s->place.function : "?", s->place.function_offset,
-             s->place.section, s->place.addr, s->place.file_offset);
-    line(out->f, "word", "0x%0*" PRIx32 "  %s%s", site->insn.size * 2, site->insn.word, text.text,
-         text.ours ? "  (from the table)" : "");
-    line(out->f, "target", "%s", v->name);
-    line(out->f, "class", "%s%s%s: %s", output_paint(out, site->cls), xs_class_name(site->cls),
-         output_plain(out), class_sentence(site->cls));
-    line(out->f, "reason", "%s%s%s", xs_reason_name(site->reason),
-         *d->note && site->cls == d->cls ? ": " : "", site->cls == d->cls ? d->note : "");
-    line(out->f, "rule", "%s (line %u)", site->insn.entry->rule->name, d->line);
-    line(out->f, "handler", "%s", site->cls == XS_SIMULATE ? d->handler : "-");
-    line(out->f, "errno", "%s", site->error);
-    line(out->f, "hazards", "%s", hazards);
+        text_line(out->f, "site", "%s: %s+0x%" PRIx64 ", %s at 0x%" PRIx64 ", file offset 0x%" PRIx64,
+                  s->place.file, s->place.function ? s->place.function : "?", s->place.function_offset,
+                  s->place.section, s->place.addr, s->place.file_offset);
+    text_line(out->f, "word", "0x%0*" PRIx32 "  %s%s", site->insn.size * 2, site->insn.word, text.text,
+              text.ours ? "  (from the table)" : "");
+    text_line(out->f, "target", "%s", v->name);
+    text_line(out->f, "class", "%s%s%s: %s", output_paint(out, site->cls), xs_class_name(site->cls),
+              output_plain(out), class_sentence(site->cls));
+    text_line(out->f, "reason", "%s%s%s", xs_reason_name(site->reason),
+              *d->note && site->cls == d->cls ? ": " : "", site->cls == d->cls ? d->note : "");
+    text_line(out->f, "rule", "%s (line %u)", site->insn.entry->rule->name, d->line);
+    text_line(out->f, "handler", "%s", site->cls == XS_SIMULATE ? d->handler : "-");
+    text_line(out->f, "errno", "%s", site->error);
+    text_line(out->f, "hazards", "%s", hazards);
     print_quirks(out->f, v, &site->insn);
     print_ideal(out->f, v, site);
     if (!xs_site_on_boundary(v->decoder, &s->text, s->offset))
-        line(out->f, "boundary", "not the start of an instruction");
-    if (site->in_exclusive) line(out->f, "exclusive", "between a load-exclusive and its store");
-    line(out->f, "encoding", "%s", telling->name);
+        text_line(out->f, "boundary", "not the start of an instruction");
+    if (site->in_exclusive) text_line(out->f, "exclusive", "between a load-exclusive and its store");
+    text_line(out->f, "encoding", "%s", telling->name);
     draw(out->f, v->table, telling, site->insn.word);
     print_operands(out->f, v, telling, site->insn.word, s->place.addr);
-    line(out->f, "history", "%s", "how each kernel treats this word");
+    text_line(out->f, "history", "%s", "how each kernel treats this word");
 }
 
 static int print_site(const options *o, output *out, const subject *s)

@@ -1,5 +1,6 @@
 /* Rows and values in four formats. A row is a json-c object; text and tsv print its columns. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -194,6 +195,16 @@ const char *output_paint(const output *out, xs_class cls)
 const char *output_plain(const output *out)
 {
     return out->color ? "\033[0m" : "";
+}
+
+void text_line(FILE *f, const char *key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(f, "%-9s ", key);
+    vfprintf(f, format, args);
+    fputc('\n', f);
+    va_end(args);
 }
 
 json_object *json_hex(uint64_t value, int digits)

@@ -1,6 +1,5 @@
 /* simulate: carry out one instruction on a state from the command line; say what changed. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,21 +73,10 @@ static int apply_settings(run *r, const options *o)
 
 /* ---- what is printed ------------------------------------------------------------------------- */
 
-static void line(FILE *f, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void line(FILE *f, const char *key, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(f, "%-9s ", key);
-    vfprintf(f, format, args);
-    fputc('\n', f);
-    va_end(args);
-}
-
 static void change(output *out, const char *what, const char *before, const char *after)
 {
     if (out->format == FORMAT_TEXT) {
-        line(out->f, what, "%s -> %s", before, after);
+        text_line(out->f, what, "%s -> %s", before, after);
         return;
     }
     json_object *row = json_object_new_object();
@@ -159,21 +147,21 @@ static void print_changes(output *out, const run *r)
 static void print_head_text(FILE *f, const run *r, const insn_text *text)
 {
     const xs_decision *d = r->insn.entry->decision;
-    line(f, "word", "0x%0*" PRIx32 "  %s%s", r->insn.size * 2, r->insn.word, text->text,
-         text->ours ? "  (from the table)" : "");
-    line(f, "target", "%s", r->v.name);
+    text_line(f, "word", "0x%0*" PRIx32 "  %s%s", r->insn.size * 2, r->insn.word, text->text,
+              text->ours ? "  (from the table)" : "");
+    text_line(f, "target", "%s", r->v.name);
     if (d->cls == XS_SIMULATE)
-        line(f, "handler", "%s", d->handler);
+        text_line(f, "handler", "%s", d->handler);
     else
-        line(f, "class", "%s, %s: no handler", xs_class_name(d->cls), xs_reason_name(d->reason));
+        text_line(f, "class", "%s, %s: no handler", xs_class_name(d->cls), xs_reason_name(d->reason));
     if (r->fault.size)
-        line(f, "status", "%s at 0x%" PRIx64 ", %" PRIu32 " bytes", xs_sim_status_name(r->status),
-             r->fault.addr, r->fault.size);
+        text_line(f, "status", "%s at 0x%" PRIx64 ", %" PRIu32 " bytes", xs_sim_status_name(r->status),
+                  r->fault.addr, r->fault.size);
     else if (r->status == XS_SIM_SP || r->status == XS_SIM_GCS || r->status == XS_SIM_BTI ||
              r->status == XS_SIM_PC)
-        line(f, "status", "%s at 0x%" PRIx64, xs_sim_status_name(r->status), r->fault.addr);
+        text_line(f, "status", "%s at 0x%" PRIx64, xs_sim_status_name(r->status), r->fault.addr);
     else
-        line(f, "status", "%s", xs_sim_status_name(r->status));
+        text_line(f, "status", "%s", xs_sim_status_name(r->status));
 }
 
 static void print_head(output *out, const run *r, const insn_text *text)
