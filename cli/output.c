@@ -147,20 +147,10 @@ static void print_cells(const output *out, json_object *row)
     }
 }
 
-/* An object with "type" in front. */
-static json_object *typed(const char *type, json_object *v)
-{
-    json_object *all = json_object_new_object();
-    json_object_object_add(all, "type", json_object_new_string(type));
-    json_object_object_foreach(v, key, val) json_object_object_add(all, key, json_object_get(val));
-    return all;
-}
-
+/* A line is the object with "type" in front of its other keys; no object here is empty. */
 static void print_line(const output *out, const char *type, json_object *v)
 {
-    json_object *line = typed(type, v);
-    fprintf(out->f, "%s\n", json_object_to_json_string_ext(line, JSON_FLAGS));
-    json_object_put(line);
+    fprintf(out->f, "{\"type\":\"%s\",%s\n", type, json_object_to_json_string_ext(v, JSON_FLAGS) + 1);
 }
 
 void output_row(output *out, const char *type, json_object *row)
