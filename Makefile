@@ -2,7 +2,7 @@
 # make golden     rewrite golden files (review the diff)    make install   PREFIX= DESTDIR=
 # BUILD=dir       another build folder    SANITIZE=1        ASan and UBSan
 
-BUILD    ?= build
+BUILD    ?= $(if $(SANITIZE),build/asan,build)
 PREFIX   ?= /usr/local
 CFLAGS   ?= -O2 -g
 VERSION  := 0.1.0

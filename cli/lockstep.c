@@ -146,8 +146,8 @@ static int run_part(const plan *p, const char *target, bool all, json_object *re
     part pt = {.p = p, .jobs = p->o->jobs};
     int status = open_part(&pt, target, all);
     if (status == STATUS_OK) status = p->has_word ? lockstep_replay(&pt) : part_run(&pt);
+    if (status == STATUS_INTERNAL) pt.interrupted = true; /* what is there is not the whole */
     if (pt.sum) report_add(report, &pt);
-    if (pt.interrupted) status = worse(status, STATUS_OK);
     part_close(&pt);
     return status;
 }
@@ -169,6 +169,7 @@ static int run_file(const plan *p, json_object *report)
     if (status == STATUS_OK) status = open_part(&pt, p->o->target ? p->o->target : target, false);
     if (status == STATUS_OK) status = place_file(&pt);
     if (status == STATUS_OK) status = part_run(&pt);
+    if (status == STATUS_INTERNAL) pt.interrupted = true;
     if (pt.sum) report_add(report, &pt);
     part_close(&pt);
     return status;

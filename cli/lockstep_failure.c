@@ -41,8 +41,11 @@ static json_object *memory_json(const xs_check *k)
 static void replay_text(const part *pt, const char *target, uint32_t word, unsigned width, json_object *start,
                         json_object *memory, char *buf, size_t size)
 {
-    int at = snprintf(buf, size, "xolsim lockstep%s --target %s --word 0x%0*" PRIx32,
-                      pt->p->slots ? " --slots" : "", target, (int)width / 4, word);
+    const char *table = pt->p->o->table, *divergences = pt->p->divergences;
+    int at = snprintf(buf, size, "xolsim lockstep%s%s%s%s%s --target %s --word 0x%0*" PRIx32,
+                      pt->p->slots ? " --slots" : "", table ? " --table " : "", table ? table : "",
+                      divergences ? " --divergences " : "", divergences ? divergences : "", target,
+                      (int)width / 4, word);
     json_object_object_foreach(start, name, value)
     {
         bool own = strcmp(name, "pc") == 0 || strcmp(name, "sp") == 0 || strcmp(name, "nzcv") == 0;

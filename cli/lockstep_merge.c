@@ -52,7 +52,7 @@ static int check_shard(json_object **reports, int count, int i, char **paths)
         return complain(STATUS_INPUT, "%s: another run than %s: its number of shards is different", paths[i],
                         paths[0]);
     if (json_object_get_boolean(json_object_object_get(reports[i], "interrupted")))
-        return complain(STATUS_INPUT, "%s: was interrupted: run this shard again", paths[i]);
+        return complain(STATUS_INPUT, "%s: was interrupted or failed: run this shard again", paths[i]);
     for (int k = 0; k < i; k++)
         if (same_value(json_object_object_get(reports[k], "shard"), shard, "index"))
             return complain(STATUS_INPUT, "%s: the same shard as %s", paths[i], paths[k]);

@@ -3,12 +3,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
 #include "campaign.h"
 
 static volatile sig_atomic_t interrupted;
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP}; /* asked to end: with the report so far */
 
 static void on_interrupt(int number)
 {
@@ -82,9 +86,14 @@ static bool begin(part *pt, unsigned number)
 {
     pt->workers[number].divergences = pt->divergences;
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        signal(SIGINT, SIG_IGN); /* the parent says when to stop */
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+            signal(endings[i], SIG_IGN); /* the parent says when to stop */
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* and nobody is left to say it when it is gone */
+        if (getppid() != parent) _exit(STATUS_INTERNAL);
+#endif
         if (!freopen("/dev/null", "w", stderr) ||
             !freopen("/dev/null", "w", stdout)) /* Unicorn writes there */
             _exit(STATUS_INTERNAL);
@@ -168,15 +177,17 @@ static int add_up(part *pt)
 
 int part_run(part *pt)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    struct sigaction action = {.sa_handler = on_interrupt}, before[sizeof endings / sizeof *endings];
     unsigned begun = 0;
     if (!share(pt)) return complain(STATUS_INTERNAL, "out of memory");
-    sigaction(SIGINT, &action, &before);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        sigaction(endings[i], &action, &before[i]);
     while (begun < pt->jobs && begin(pt, begun))
         begun++;
     if (begun < pt->jobs) *pt->stop = 1;
     wait_for(pt, begun);
-    sigaction(SIGINT, &before, NULL);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        sigaction(endings[i], &before[i], NULL);
     pt->interrupted = interrupted;
     if (begun < pt->jobs) return complain(STATUS_INTERNAL, "no process can be started");
     return add_up(pt);

@@ -16,7 +16,8 @@ struct xs_disasm {
 _Static_assert(sizeof(((cs_insn *)0)->mnemonic) <= sizeof(((xs_disasm_text *)0)->mnemonic), "mnemonic fits");
 _Static_assert(sizeof(((cs_insn *)0)->op_str) <= sizeof(((xs_disasm_text *)0)->operands), "operands fit");
 
-static bool capstone_mode(xs_disasm_arch arch, cs_arch *cs, cs_mode *mode) {
+static bool capstone_mode(xs_disasm_arch arch, cs_arch *cs, cs_mode *mode)
+{
     switch (arch) {
     case XS_DISASM_ARM64:
         *cs = CS_ARCH_ARM64;
@@ -33,7 +34,8 @@ static bool capstone_mode(xs_disasm_arch arch, cs_arch *cs, cs_mode *mode) {
     }
 }
 
-xs_disasm *xs_disasm_open(xs_disasm_arch arch) {
+xs_disasm *xs_disasm_open(xs_disasm_arch arch)
+{
     cs_arch cs;
     cs_mode mode;
     if (!capstone_mode(arch, &cs, &mode)) return NULL;
@@ -54,7 +56,8 @@ xs_disasm *xs_disasm_open(xs_disasm_arch arch) {
     return disasm;
 }
 
-void xs_disasm_close(xs_disasm *disasm) {
+void xs_disasm_close(xs_disasm *disasm)
+{
     if (!disasm) return;
     if (disasm->insn) cs_free(disasm->insn, 1);
     cs_close(&disasm->handle);
@@ -62,7 +65,8 @@ void xs_disasm_close(xs_disasm *disasm) {
 }
 
 /* Decode into disasm->insn; false when Capstone refuses or sees another size. */
-static bool decode(xs_disasm *disasm, uint32_t word, unsigned size, uint64_t addr) {
+static bool decode(xs_disasm *disasm, uint32_t word, unsigned size, uint64_t addr)
+{
     if (!disasm || (size != 2 && size != 4)) return false;
     const uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
                               (uint8_t)(word >> 24)};
@@ -71,14 +75,16 @@ static bool decode(xs_disasm *disasm, uint32_t word, unsigned size, uint64_t add
     return cs_disasm_iter(disasm->handle, &code, &left, &addr, disasm->insn) && left == 0;
 }
 
-bool xs_disasm_word(xs_disasm *disasm, uint32_t word, unsigned size, uint64_t addr, xs_disasm_text *text) {
+bool xs_disasm_word(xs_disasm *disasm, uint32_t word, unsigned size, uint64_t addr, xs_disasm_text *text)
+{
     bool known = decode(disasm, word, size, addr);
     snprintf(text->mnemonic, sizeof text->mnemonic, "%s", known ? disasm->insn->mnemonic : "");
     snprintf(text->operands, sizeof text->operands, "%s", known ? disasm->insn->op_str : "");
     return known;
 }
 
-bool xs_disasm_groups(xs_disasm *disasm, uint32_t word, unsigned size, unsigned *groups) {
+bool xs_disasm_groups(xs_disasm *disasm, uint32_t word, unsigned size, unsigned *groups)
+{
     static const struct {
         unsigned capstone;
         xs_disasm_group ours;
@@ -106,7 +112,8 @@ bool xs_disasm_groups(xs_disasm *disasm, uint32_t word, unsigned size, unsigned 
 #define NUMBER(macro) STRING_OF(macro)
 #define CAPSTONE      "Capstone " NUMBER(CS_API_MAJOR) "." NUMBER(CS_API_MINOR) "." NUMBER(CS_VERSION_EXTRA)
 
-const char *xs_disasm_version(void) {
+const char *xs_disasm_version(void)
+{
 #if CS_API_MAJOR >= 5
     if (cs_support(CS_ARCH_ARM64) && cs_support(CS_ARCH_RISCV)) return CAPSTONE " (AArch64, RISC-V)";
     if (cs_support(CS_ARCH_RISCV)) return CAPSTONE " (RISC-V)";

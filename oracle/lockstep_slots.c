@@ -56,11 +56,11 @@ static bool place_both(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_
     *slot = xs_address(ls->arch, at + XS_SLOT_AWAY);
     uint64_t page = *slot / XS_PAGE * XS_PAGE;
     if (ls->o->slot && ls->o->slot_at != page) {
-        if (uc_mem_unmap(ls->o->uc, ls->o->slot_at, XS_PAGE) != UC_ERR_OK) return false;
+        if (uc_mem_unmap(ls->o->uc, ls->o->slot_at, XS_SLOT_ROOM) != UC_ERR_OK) return false;
         ls->o->slot = NULL;
     }
     if (!ls->o->slot && !xs_oracle_map_slot(ls->o, page)) return false;
-    memset(ls->o->slot, 0xff, XS_PAGE); /* around the slot are other words than around the instruction */
+    memset(ls->o->slot, 0xff, XS_SLOT_ROOM); /* around the slot are other words than around the instruction */
     if (!ls->clean && (uc_context_alloc(ls->o->uc, &ls->clean) != UC_ERR_OK ||
                        uc_context_save(ls->o->uc, ls->clean) != UC_ERR_OK))
         return false;

@@ -80,7 +80,7 @@ uint8_t *xs_oracle_bytes(const xs_oracle *o, uint64_t addr, size_t size, bool *w
     *writable = in_data < XS_DATA;
     if (in_data < XS_DATA) return size <= XS_DATA - in_data ? o->data + in_data : NULL;
     if (in_code < o->code_size) return size <= o->code_size - in_code ? o->code + in_code : NULL;
-    if (o->slot && in_slot < XS_PAGE) return size <= XS_PAGE - in_slot ? o->slot + in_slot : NULL;
+    if (o->slot && in_slot < XS_SLOT_ROOM) return size <= XS_SLOT_ROOM - in_slot ? o->slot + in_slot : NULL;
     return NULL;
 }
 
@@ -95,7 +95,7 @@ bool xs_oracle_code(xs_oracle *o, uint64_t addr, const void *bytes, size_t size)
 
 static bool allocate(xs_oracle *o)
 {
-    o->host_size = o->code_size + XS_DATA + XS_PAGE;
+    o->host_size = o->code_size + XS_DATA + XS_SLOT_ROOM;
     void *host =
         mmap(NULL, o->host_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (host == MAP_FAILED) return false;
@@ -115,7 +115,7 @@ static bool map(xs_oracle *o)
 bool xs_oracle_map_slot(xs_oracle *o, uint64_t addr)
 {
     uint8_t *page = o->data + XS_DATA;
-    if (uc_mem_map_ptr(o->uc, addr, XS_PAGE, UC_PROT_READ | UC_PROT_EXEC, page) != UC_ERR_OK) return false;
+    if (uc_mem_map_ptr(o->uc, addr, XS_SLOT_ROOM, UC_PROT_READ | UC_PROT_EXEC, page) != UC_ERR_OK) return false;
     o->slot = page;
     o->slot_at = addr;
     return true;

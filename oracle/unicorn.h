@@ -25,7 +25,14 @@ typedef struct xs_reg {
     int id;                 /* Unicorn's number */
 } xs_reg;
 
-enum { XS_REGS = 34, XS_MORE = 34, XS_PAGE = 4096, XS_DATA = 4 * XS_PAGE, XS_WRITES = 40 };
+enum {
+    XS_REGS = 34,
+    XS_MORE = 34,
+    XS_PAGE = 4096,
+    XS_DATA = 4 * XS_PAGE,
+    XS_SLOT_ROOM = 2 * XS_PAGE,
+    XS_WRITES = 40
+};
 
 /* What the oracle has to know about an architecture: numbers, and where things are in its state. */
 typedef struct xs_oracle_arch {
@@ -85,7 +92,7 @@ struct xs_oracle {
     uc_engine *uc;
     uint64_t code_at, code_size; /* address and size of the code region */
     uint8_t *code, *data;        /* the regions' bytes: read and execute only, read and write only */
-    uint8_t *slot;               /* XS_PAGE bytes at slot_at, likewise code; NULL: not mapped */
+    uint8_t *slot;               /* XS_SLOT_ROOM bytes at slot_at, likewise code; NULL: not mapped */
     uint64_t slot_at;
     xs_any_cpu cpu; /* registers as last read */
     uint64_t fault; /* address of the access that failed */
@@ -115,7 +122,8 @@ void xs_oracle_close(xs_oracle *o); /* NULL is allowed */
 /* Host bytes of [addr, addr + size) when all of it is mapped; *writable says in which region. */
 uint8_t *xs_oracle_bytes(const xs_oracle *o, uint64_t addr, size_t size, bool *writable);
 
-/* One more page of code, for a slot, at a multiple of a page; false when it cannot be mapped. */
+/* More code, for a slot, XS_SLOT_ROOM bytes at a multiple of a page; false when it cannot be mapped. Two pages: a
+ * slot at the end of the first goes on, or is followed by what is fetched next, in the second. */
 bool xs_oracle_map_slot(xs_oracle *o, uint64_t addr);
 
 /* Put code there, and make Unicorn see it; false when it is not mapped. */

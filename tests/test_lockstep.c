@@ -454,6 +454,34 @@ START_TEST(test_slots_ideal)
 }
 END_TEST
 
+/* At the end of a page: what comes next is in another one, and a long instruction may lie in both. */
+START_TEST(test_slots_page_end)
+{
+    static const struct {
+        const char *arch, *target, *rule;
+        uint32_t word;
+    } words[] = {{"arm64", "arm64/7.3", "default", 0x8b000000},
+                 {"riscv64", "riscv64/7.3", "andi", 0x00007013},
+                 {"riscv64", "riscv64/7.3", "c.addiw", 0x2401},
+                 {"riscv32", "riscv32/7.3", "andi", 0x00007013}};
+    static xs_slot_check first;
+    xs_rng r = xs_rng_new(seed, "page end", 0);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        open_with(words[i].arch, words[i].target, words[i].rule, XS_SLOT, NULL);
+        uint64_t granule = xs_table_granule(cases.table);
+        for (uint64_t before = granule; before <= 8; before += granule) {
+            xs_slot_counts counts = {0};
+            ck_assert(xs_slot_given(ls, &cases.list[0], words[i].word, cases.arch->code + XS_PAGE - before,
+                                    &r, 4, &counts, &first));
+            if (first.differs || counts.checks != 4)
+                wrong("%s: %08x, %d bytes before the page ends", words[i].target, words[i].word, (int)before);
+        }
+        close_all();
+    }
+    all_right();
+}
+END_TEST
+
 /* ldr s0, .+32; ldr q0, .+32: what they read is somewhere else. add x0, x0, x0 is the same everywhere. */
 START_TEST(test_slots_kernel)
 {
@@ -608,11 +636,12 @@ START_TEST(test_replay)
     check_text("out", "  differs ");
     ck_assert_int_eq(
         shell("cd %s && sed -n 's/^  again   xolsim \\(.*\\)/\\1/p' out | head -1 > again", folder), 0);
-    ck_assert_int_eq(shell("xargs " XOLSIM_PROGRAM " < %s/again > %s/explained", folder, folder), 0);
-    ck_assert_int_eq(shell("sed 's|$| --divergences /dev/null|' %s/again | xargs " XOLSIM_PROGRAM
-                           " > %s/replayed",
-                           folder, folder),
+    ck_assert_int_eq(shell("xargs " XOLSIM_PROGRAM " < %s/again > %s/replayed", folder, folder),
                      123); /* xargs: a command has failed */
+    ck_assert_int_eq(shell("sed 's|--divergences /dev/null||' %s/again | xargs " XOLSIM_PROGRAM
+                           " > %s/explained",
+                           folder, folder),
+                     0);
     check_text("replayed", "  differs ");
     ck_assert_int_eq(
         shell("printf 'b pc right other \"no\"\\n' > %s/list; " RUN
@@ -665,6 +694,27 @@ START_TEST(test_interrupt)
 }
 END_TEST
 
+/* A worker that is killed: no report that looks whole. The parent killed: no worker goes on. */
+START_TEST(test_killed)
+{
+    make_folder();
+    ck_assert_int_eq(shell(RUN "--arch riscv64 --time 20 --jobs 2 --seed 1 --format json -o %s/report "
+                               "2>/dev/null & p=$!; sleep 1; "
+                               "read w rest < /proc/$p/task/$p/children; kill -KILL $w; wait $p",
+                           folder),
+                     4);
+    check_text("report", "\"interrupted\": true");
+    ck_assert_int_eq(
+        shell(RUN
+              "--arch riscv64 --time 20 --jobs 1 --seed 4242 >/dev/null 2>&1 & p=$!; sleep 1; "
+              "read w rest < /proc/$p/task/$p/children; kill -KILL $p; sleep 1; test -n \"$w\" && ! grep -q "
+              "'^State:.[RSD]' /proc/$w/status 2>/dev/null"),
+        0);
+    drop_folder();
+    all_right();
+}
+END_TEST
+
 /* Three shards over GNU parallel, then merge. */
 START_TEST(test_parallel)
 {
@@ -704,11 +754,13 @@ Suite *lockstep_suite(void)
     tcase_add_test(notice, test_divergence_needed);
     tcase_add_test(slots, test_slots_ideal);
     tcase_add_test(slots, test_slots_kernel);
+    tcase_add_test(slots, test_slots_page_end);
     tcase_add_test(program, test_merge);
     tcase_add_test(program, test_usage);
     tcase_add_test(program, test_replay);
     tcase_add_test(program, test_file);
     tcase_add_test(program, test_interrupt);
+    tcase_add_test(program, test_killed);
     tcase_add_test(program, test_parallel);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         tcase_set_timeout(all[i], 120);

@@ -91,15 +91,18 @@ static const struct {
     {XS_DISASM_RISCV64, 4, 0x00050463, 0, XS_DISASM_JUMP},
 };
 
-static bool is_capstone4(void) {
+static bool is_capstone4(void)
+{
     return strncmp(xs_disasm_version(), "Capstone 4.", 11) == 0;
 }
 
-static bool is_riscv(xs_disasm_arch arch) {
+static bool is_riscv(xs_disasm_arch arch)
+{
     return arch != XS_DISASM_ARM64;
 }
 
-START_TEST(text_is_capstones) {
+START_TEST(text_is_capstones)
+{
     const char *want = is_capstone4() ? texts[_i].capstone4 : texts[_i].capstone5;
     xs_disasm *disasm = xs_disasm_open(texts[_i].arch);
     xs_disasm_text text;
@@ -113,7 +116,8 @@ START_TEST(text_is_capstones) {
 }
 END_TEST
 
-START_TEST(groups_are_capstones) {
+START_TEST(groups_are_capstones)
+{
     unsigned want = is_capstone4() ? groups[_i].capstone4 : groups[_i].capstone5, got = ~0u;
     bool can = !(is_capstone4() && is_riscv(groups[_i].arch));
     xs_disasm *disasm = xs_disasm_open(groups[_i].arch);
@@ -123,7 +127,8 @@ START_TEST(groups_are_capstones) {
 }
 END_TEST
 
-START_TEST(plain_words_have_no_groups) {
+START_TEST(plain_words_have_no_groups)
+{
     xs_disasm *disasm = xs_disasm_open(XS_DISASM_ARM64);
     unsigned got = ~0u;
     ck_assert(xs_disasm_groups(disasm, 0xa9bf7bfd, 4, &got)); /* stp */
@@ -135,7 +140,8 @@ START_TEST(plain_words_have_no_groups) {
 }
 END_TEST
 
-START_TEST(text_and_groups_do_not_disturb_each_other) {
+START_TEST(text_and_groups_do_not_disturb_each_other)
+{
     xs_disasm *disasm = xs_disasm_open(XS_DISASM_ARM64);
     xs_disasm_text text;
     unsigned got;
@@ -151,7 +157,8 @@ START_TEST(text_and_groups_do_not_disturb_each_other) {
 }
 END_TEST
 
-START_TEST(riscv_needs_capstone5) {
+START_TEST(riscv_needs_capstone5)
+{
     xs_disasm *rv32 = xs_disasm_open(XS_DISASM_RISCV32), *rv64 = xs_disasm_open(XS_DISASM_RISCV64);
     ck_assert((rv32 == NULL) == is_capstone4());
     ck_assert((rv64 == NULL) == is_capstone4());
@@ -160,7 +167,8 @@ START_TEST(riscv_needs_capstone5) {
 }
 END_TEST
 
-START_TEST(no_disassembler_has_no_opinion) {
+START_TEST(no_disassembler_has_no_opinion)
+{
     xs_disasm_text text;
     unsigned got = ~0u;
     memset(&text, 'x', sizeof text);
@@ -173,12 +181,14 @@ START_TEST(no_disassembler_has_no_opinion) {
 }
 END_TEST
 
-START_TEST(unknown_architecture_cannot_be_opened) {
+START_TEST(unknown_architecture_cannot_be_opened)
+{
     ck_assert_ptr_null(xs_disasm_open((xs_disasm_arch)99));
 }
 END_TEST
 
-START_TEST(version_says_what_is_known) {
+START_TEST(version_says_what_is_known)
+{
     const char *version = xs_disasm_version();
     ck_assert_msg(strncmp(version, "Capstone ", 9) == 0, "%s", version);
     ck_assert_ptr_nonnull(strstr(version, "AArch64"));
@@ -187,7 +197,8 @@ START_TEST(version_says_what_is_known) {
 END_TEST
 
 /* A run that is meant for one major version, such as tests/capstone5, says so in XOLSIM_CAPSTONE. */
-START_TEST(version_is_the_one_meant) {
+START_TEST(version_is_the_one_meant)
+{
     const char *meant = getenv("XOLSIM_CAPSTONE");
     if (!meant) return;
     char want[32];
@@ -198,7 +209,8 @@ END_TEST
 
 Suite *oracle_suite(void);
 
-Suite *oracle_suite(void) {
+Suite *oracle_suite(void)
+{
     Suite *suite = suite_create("oracle");
     TCase *disasm = tcase_create("disasm");
     tcase_add_loop_test(disasm, text_is_capstones, 0, sizeof texts / sizeof *texts);

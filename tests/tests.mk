@@ -1,7 +1,7 @@
 # make check: everything in tests/. make golden: rewrite the golden files the tests compare with.
 
-CHECK_CFLAGS := $(shell $(PKG) --cflags check)
-CHECK_LIBS   := $(shell $(PKG) --libs check)
+CHECK_CFLAGS = $(shell $(PKG) --cflags check)
+CHECK_LIBS   = $(shell $(PKG) --libs check)
 TEST_WRAP    := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 TEST_LIBS    := $(filter-out $(MAIN_OBJ),$(CLI_OBJS)) $(BUILD)/libxolsim.a
 
