@@ -7,8 +7,8 @@
 #include "campaign.h"
 
 /* What all shards of a run have in common. */
-static const char *const common[] = {"version", "seed", "class", "target", "table",
-                                     "rule",    "file", "count", "time",   "states"};
+static const char *const common[] = {"version", "seed", "class",    "target", "table", "table_sum",
+                                     "rule",    "file", "file_sum", "count",  "time",  "states"};
 static const char *const lists[] = {"summary", "rules", "divergences", "failures"};
 
 static bool same_value(json_object *a, json_object *b, const char *key)
@@ -18,13 +18,31 @@ static bool same_value(json_object *a, json_object *b, const char *key)
     return x == y || (x && y && strcmp(x, y) == 0);
 }
 
+/* Counts are no smaller than 0 and no larger than a campaign of centuries. */
+static bool counts_are_sane(json_object *list)
+{
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        json_object *row = json_object_array_get_idx(list, i);
+        if (!json_object_is_type(row, json_type_object)) return false;
+        json_object_object_foreach(row, key, v)
+        {
+            (void)key;
+            int64_t n = json_object_is_type(v, json_type_int) ? json_object_get_int64(v) : 0;
+            if (n < 0 || n > INT64_C(1) << 53) return false;
+        }
+    }
+    return true;
+}
+
 static bool is_report(json_object *r)
 {
     json_object *shard = json_object_object_get(r, "shard");
     if (!json_object_is_type(r, json_type_object) || !json_object_is_type(shard, json_type_object))
         return false;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (!json_object_is_type(json_object_object_get(r, lists[i]), json_type_array)) return false;
+        if (!json_object_is_type(json_object_object_get(r, lists[i]), json_type_array) ||
+            !counts_are_sane(json_object_object_get(r, lists[i])))
+            return false;
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (!json_object_object_get_ex(r, common[i], NULL)) return false;
     return json_number(shard, "of") > 0 && json_number(shard, "index") > 0;

@@ -25,6 +25,17 @@ const char *json_text(json_object *from, const char *key)
     return v ? json_object_get_string(v) : "-";
 }
 
+/* FNV-1a of a file's bytes: shards are of one run only if they read the same ones. "-": no file. */
+static void add_sum(json_object *r, const char *key, const char *path)
+{
+    FILE *f = path ? fopen(path, "rb") : NULL;
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (int c; f && (c = getc(f)) != EOF;)
+        sum = (sum ^ (uint64_t)c) * UINT64_C(1099511628211);
+    json_object_object_add(r, key, f ? json_hex(sum, 16) : NULL);
+    if (f) fclose(f);
+}
+
 json_object *report_new(const plan *p)
 {
     json_object *r = json_object_new_object(), *shard = json_object_new_object();
@@ -33,8 +44,10 @@ json_object *report_new(const plan *p)
     json_add_text(r, "class", p->slots ? "slot" : "simulate");
     json_add_text(r, "target", p->o->target ? p->o->target : p->o->arch);
     json_add_text(r, "table", p->o->table);
+    add_sum(r, "table_sum", p->o->table);
     json_add_text(r, "rule", p->rule);
     json_add_text(r, "file", p->file);
+    add_sum(r, "file_sum", p->file);
     json_add_number(r, "count", p->count);
     json_add_number(r, "time", p->seconds);
     json_add_number(r, "states", p->states);

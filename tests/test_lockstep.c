@@ -580,6 +580,10 @@ START_TEST(test_merge)
     shard("--seed 5 --count 960", "whole");
     ck_assert_int_eq(shell("sed 's/\"version\": \"[^\"]*/&x/' %s/3 > %s/version", folder, folder), 0);
     ck_assert_int_eq(
+        shell("sed 's/\"file_sum\": *null/\"file_sum\": \"0x1\"/' %s/3 > %s/sum", folder, folder), 0);
+    ck_assert_int_eq(shell("sed 's/\"checks\": *[0-9]*/\"checks\": -5/' %s/3 > %s/negative", folder, folder),
+                     0);
+    ck_assert_int_eq(
         shell(RUN "merge %s/3 %s/1 %s/2 --format json -o %s/merged", folder, folder, folder, folder), 0);
     check_text("merged", "\"checks\": 960");
     check_text("whole", "\"checks\": 960");
@@ -589,6 +593,8 @@ START_TEST(test_merge)
     refused("1 2 count", "its count is different");
     refused("1 2 of", "its number of shards is different");
     refused("1 2 version", "its version is different");
+    refused("1 2 sum", "its file_sum is different");
+    refused("1 2 negative", "not a report");
     refused("merged", "not a report");
     refused("nothing", "not a report");
     refused("err", "not a report");
