@@ -1,5 +1,4 @@
 /* classify FILE: the sites of a program and what becomes of probes there. */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>

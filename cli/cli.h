@@ -44,6 +44,7 @@ typedef struct options {
 } options;
 
 /* options.c. Fills *o from argv (argv[0] is the verb). Returns -1, or the code to exit with. */
+const char *sites_kind_name(sites_kind kind);
 int options_parse(options *o, int argc, char **argv);
 void options_help(FILE *f);
 
@@ -110,12 +111,17 @@ xs_table *table_open(const options *o, const char *arch, int *status);
 /* Everything that is wrong with a .decode file; STATUS_OK when that could be found out. */
 int table_findings(const char *path, xs_diag *diags, size_t max, size_t *count);
 
+/* The architecture of a file, as targets spell it. program.c */
+const char *image_arch_name(const xs_image *image);
+
 /* text.c */
 typedef struct insn_text {
     char mnemonic[32];
     char text[224];
     bool ours; /* from the table's operands: Capstone has no opinion */
 } insn_text;
+/* An operand's value: "x3", "-16", "0x1f"; what moves the pc as the address it moves to. */
+void operand_text(const xs_operand *operand, int64_t value, uint64_t addr, char *buf, size_t size);
 const xs_rule *telling_rule(const view *v, const xs_insn *insn);
 void text_of(const view *v, const xs_insn *insn, uint64_t addr, insn_text *out);
 

@@ -207,17 +207,12 @@ static void print_operands(FILE *f, const view *v, const xs_rule *rule, uint32_t
         unsigned n = xs_table_pieces(v->table, rule)[i].operand;
         if (seen >> n & 1) continue;
         seen |= UINT64_C(1) << n;
-        int64_t value = op[n];
-        uint64_t base = operands[n].kind == XS_OPERAND_PAGE ? addr & ~UINT64_C(4095) : addr;
+        bool moves = operands[n].kind == XS_OPERAND_OFFSET || operands[n].kind == XS_OPERAND_PAGE;
+        char text[64];
+        operand_text(&operands[n], op[n], addr, text, sizeof text);
         fprintf(f, "  %-7s ", operands[n].name);
-        if (operands[n].kind == XS_OPERAND_REG)
-            fprintf(f, "%s%" PRId64 "\n", operands[n].prefix, value);
-        else if (operands[n].kind == XS_OPERAND_UNSIGNED)
-            fprintf(f, "0x%" PRIx64 "\n", (uint64_t)value);
-        else if (operands[n].kind == XS_OPERAND_SIGNED)
-            fprintf(f, "%" PRId64 "\n", value);
-        else
-            fprintf(f, "%+" PRId64 ", 0x%" PRIx64 "\n", value, base + (uint64_t)value);
+        if (moves) fprintf(f, "%+" PRId64 ", ", op[n]);
+        fprintf(f, "%s\n", text);
     }
 }
 

@@ -154,14 +154,12 @@ static int run_part(const plan *p, const char *target, bool all, json_object *re
 
 static int run_file(const plan *p, json_object *report)
 {
-    static const char *const archs[] = {
-        [XS_IMAGE_ARM64] = "arm64", [XS_IMAGE_RISCV32] = "riscv32", [XS_IMAGE_RISCV64] = "riscv64"};
     char why[256], target[96];
     part pt = {.p = p, .jobs = p->o->jobs};
     const xs_image_options code_alone = {.no_functions = true};
     if (xs_image_open(p->file, &code_alone, &pt.image, why, sizeof why) != XS_IMAGE_OK)
         return complain(STATUS_INPUT, "%s: %s", p->file, why);
-    const char *arch = archs[pt.image->arch], *wanted = p->o->target ? p->o->target : p->o->arch;
+    const char *arch = image_arch_name(pt.image), *wanted = p->o->target ? p->o->target : p->o->arch;
     snprintf(target, sizeof target, "%s/ideal", arch);
     int status = STATUS_OK;
     if (wanted && strncmp(wanted, arch, strlen(arch)) != 0)

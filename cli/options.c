@@ -241,6 +241,11 @@ static const char *const text_sources[] = {"capstone", "table", NULL};
 static const char *const colors[] = {"never", "auto", "always", NULL};
 static const char *const findings[] = {"reject", "slot", "hazard", NULL};
 
+const char *sites_kind_name(sites_kind kind)
+{
+    return site_kinds[kind];
+}
+
 static bool parse_fail_on(options *o, char *list)
 {
     char *save = NULL;

@@ -10,12 +10,17 @@ typedef struct calls {
     bool opened;
 } calls;
 
+const char *image_arch_name(const xs_image *image)
+{
+    static const char *const names[] = {
+        [XS_IMAGE_ARM64] = "arm64", [XS_IMAGE_RISCV32] = "riscv32", [XS_IMAGE_RISCV64] = "riscv64"};
+    return names[image->arch];
+}
+
 static void open_view(calls *c, const xs_image *image)
 {
-    static const char *const archs[] = {
-        [XS_IMAGE_ARM64] = "arm64", [XS_IMAGE_RISCV32] = "riscv32", [XS_IMAGE_RISCV64] = "riscv64"};
     if (!c->opened)
-        c->status = view_open(&c->program->view, c->options, image->path, archs[image->arch], image->isa);
+        c->status = view_open(&c->program->view, c->options, image->path, image_arch_name(image), image->isa);
     c->opened = true;
 }
 

@@ -203,7 +203,6 @@ static json_object *hazards_json(const tally *t)
 
 static json_object *summary_json(const code *c, const tally *t, const options *o)
 {
-    static const char *const kinds[] = {"entry", "usdt", "return", "all"};
     const xs_image *m = c->image;
     json_object *v = json_object_new_object();
     json_object_object_add(v, "file", json_bytes(m->path));
@@ -214,7 +213,7 @@ static json_object *summary_json(const code *c, const tally *t, const options *o
     json_object_object_add(v, "data_bytes", number(m->data_bytes));
     json_object_object_add(v, "left_bytes", number(c->left));
     json_object_object_add(v, "instructions", classes_json(c->counts));
-    json_object_object_add(v, "sites_kind", json_object_new_string(kinds[o->sites]));
+    json_object_object_add(v, "sites_kind", json_object_new_string(sites_kind_name(o->sites)));
     json_object_object_add(v, "sites", number(t->count));
     json_object_object_add(v, "classes", classes_json(t->by_class));
     json_object_object_add(v, "sources", sources_json(t));

@@ -4,18 +4,15 @@
 
 #include "cli.h"
 
-static void put_operand(const view *v, const xs_insn *insn, unsigned i, uint64_t addr, char *buf, size_t size)
+void operand_text(const xs_operand *o, int64_t value, uint64_t addr, char *buf, size_t size)
 {
-    size_t count;
-    const xs_operand *o = &xs_table_operands(v->table, &count)[i];
-    int64_t value = insn->op[i];
     uint64_t base = o->kind == XS_OPERAND_PAGE ? addr & ~UINT64_C(4095) : addr;
     switch (o->kind) {
-    case XS_OPERAND_REG: snprintf(buf, size, "%s=%s%" PRId64, o->name, o->prefix, value); break;
+    case XS_OPERAND_REG: snprintf(buf, size, "%s%" PRId64, o->prefix, value); break;
     case XS_OPERAND_OFFSET:
-    case XS_OPERAND_PAGE: snprintf(buf, size, "%s=0x%" PRIx64, o->name, base + (uint64_t)value); break;
-    case XS_OPERAND_SIGNED: snprintf(buf, size, "%s=%" PRId64, o->name, value); break;
-    case XS_OPERAND_UNSIGNED: snprintf(buf, size, "%s=0x%" PRIx64, o->name, (uint64_t)value); break;
+    case XS_OPERAND_PAGE: snprintf(buf, size, "0x%" PRIx64, base + (uint64_t)value); break;
+    case XS_OPERAND_SIGNED: snprintf(buf, size, "%" PRId64, value); break;
+    case XS_OPERAND_UNSIGNED: snprintf(buf, size, "0x%" PRIx64, (uint64_t)value); break;
     }
 }
 
@@ -41,6 +38,8 @@ static void own_text(const view *v, const xs_insn *insn, uint64_t addr, insn_tex
 {
     const xs_rule *rule = telling_rule(v, insn);
     const xs_piece *pieces = xs_table_pieces(v->table, rule);
+    size_t count;
+    const xs_operand *operands = xs_table_operands(v->table, &count);
     xs_insn told = {.word = insn->word};
     uint64_t drawn = 0;
     if (is_anonymous(rule)) {
@@ -56,9 +55,9 @@ static void own_text(const view *v, const xs_insn *insn, uint64_t addr, insn_tex
     for (unsigned i = 0; i < XS_MAX_OPERANDS && at < (int)sizeof out->text; i++) {
         char operand[64];
         if (!(drawn >> i & 1)) continue;
-        put_operand(v, &told, i, addr, operand, sizeof operand);
-        at += snprintf(out->text + at, sizeof out->text - (size_t)at, "%s%s",
-                       strchr(out->text, ' ') ? ", " : " ", operand);
+        operand_text(&operands[i], told.op[i], addr, operand, sizeof operand);
+        at += snprintf(out->text + at, sizeof out->text - (size_t)at, "%s%s=%s",
+                       strchr(out->text, ' ') ? ", " : " ", operands[i].name, operand);
     }
 }
 

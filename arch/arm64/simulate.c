@@ -8,12 +8,6 @@
     O(rd)                                                                                                    \
     O(rn) O(rm) O(rt) O(rt2) O(imm) O(page) O(simm) O(uimm) O(sf) O(link) O(ret) O(nz) O(bit) O(cond) O(op)
 
-#define AS_ENUM(name) OP_##name,
-enum { OPERANDS(AS_ENUM) OPERAND_COUNT };
-#define AS_NAME(name) #name,
-static const char *const operand_names[] = {OPERANDS(AS_NAME) NULL};
-_Static_assert((int)OPERAND_COUNT <= (int)XS_SIM_OPERANDS, "xs_prepared has no room");
-
 /* Kernel bugs that can be asked for; the table says which kernels have them. */
 #define QUIRKS(Q)                                                                                            \
     Q(WIDE_LITERAL, "wide-literal")   /* a W literal is read as 8 bytes (..6.12) */                          \
@@ -23,12 +17,7 @@ _Static_assert((int)OPERAND_COUNT <= (int)XS_SIM_OPERANDS, "xs_prepared has no r
       "push-fault-advances")                    /* sp and pc have moved when the store faults (stp-2024) */  \
     Q(PUSH_CHECKS_NEW_SP, "push-checks-new-sp") /* the new sp must be aligned, not the old (stp-2024) */
 
-#define AS_BIT_NUMBER(id, name) NUMBER_##id,
-enum { QUIRKS(AS_BIT_NUMBER) };
-#define AS_BIT(id, name) id = 1 << NUMBER_##id,
-enum { QUIRKS(AS_BIT) };
-#define AS_QUIRK_NAME(id, name) name,
-static const char *const quirk_names[] = {QUIRKS(AS_QUIRK_NAME) NULL};
+#include "names.h"
 
 enum { FP = 29, LR = 30, ZR = 31 }; /* register 31 is the zero register unless a handler says sp */
 
@@ -347,8 +336,6 @@ static xs_sim_status sxtw(const int64_t *op, void *state, const xs_env *env)
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
-
-#define N(operand) (UINT32_C(1) << OP_##operand)
 
 /* The kernel's functions by its names, and ideal's. adr_adrp is one function there: its table lines
  * draw either imm or page, and the other one is 0. */

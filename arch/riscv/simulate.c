@@ -3,15 +3,7 @@
  * sign-extended and addresses zero-extended, so that only writing them differs. */
 #include "cpu.h"
 
-#include <string.h>
-
 #define OPERANDS(O) O(rd) O(rs1) O(rs2) O(rdc) O(rs1c) O(rs2c) O(imm) O(simm) O(uimm) O(funct3)
-
-#define AS_ENUM(name) OP_##name,
-enum { OPERANDS(AS_ENUM) OPERAND_COUNT };
-#define AS_NAME(name) #name,
-static const char *const operand_names[] = {OPERANDS(AS_NAME) NULL};
-_Static_assert((int)OPERAND_COUNT <= (int)XS_SIM_OPERANDS, "xs_prepared has no room");
 
 /* Kernel bugs that can be asked for; the table says which kernels have them. */
 #define QUIRKS(Q)                                                                                            \
@@ -20,12 +12,7 @@ _Static_assert((int)OPERAND_COUNT <= (int)XS_SIM_OPERANDS, "xs_prepared has no r
     Q(ODD_TARGET, "odd-target")             /* c.jr, c.jalr do not clear bit 0 of the target (6.6..) */      \
     Q(NO_BRANCH_STALLS, "no-branch-stalls") /* funct3 010 and 011 leave the pc where it is (5.15..) */
 
-#define AS_BIT_NUMBER(id, name) NUMBER_##id,
-enum { QUIRKS(AS_BIT_NUMBER) };
-#define AS_BIT(id, name) id = 1 << NUMBER_##id,
-enum { QUIRKS(AS_BIT) };
-#define AS_QUIRK_NAME(id, name) name,
-static const char *const quirk_names[] = {QUIRKS(AS_QUIRK_NAME) NULL};
+#include "names.h"
 
 enum { RA = 1, SP = 2, LONG = 4, SHORT = 2 };
 
@@ -262,8 +249,6 @@ STORE(c_swsp, at_sp, rs2, 4, SHORT)
 STORE(c_sdsp, at_sp, rs2, 8, SHORT)
 
 /* ---- names ------------------------------------------------------------------------------------ */
-
-#define N(operand) (UINT32_C(1) << OP_##operand)
 
 /* The kernel's functions by its names, and ideal's. */
 static const xs_handler handlers[] = {
