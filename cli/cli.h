@@ -95,6 +95,7 @@ typedef struct view {
     xs_target target;
     char name[96];
     xs_decoder *decoder, *ideal; /* ideal: NULL when the table has no such target */
+    xs_classifier *classifier;   /* of decoder */
     xs_disasm *disasm;           /* NULL: Capstone has no opinion on this architecture */
     unsigned granule;
     bool is_arm; /* for texts alone */

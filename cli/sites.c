@@ -31,7 +31,7 @@ static void classify_range(code *c, size_t r)
         bool more = f < c->image->function_count && c->image->functions[f].range == r;
         size_t end = more ? (size_t)(c->image->functions[f].addr - range->addr) : (size_t)range->size;
         if (more && (end <= at || end % granule)) continue; /* at the range's start, or nowhere code can be */
-        xs_classify_text(c->view->decoder, range->bytes + at, end - at, c->classes[r] + at / granule, &left);
+        xs_classify_text(c->view->classifier, range->bytes + at, end - at, c->classes[r] + at / granule, &left);
         c->left += left;
         at = end;
     }

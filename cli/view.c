@@ -129,6 +129,7 @@ static int open_named(view *v, const options *o, const char *target, const char 
         return complain(STATUS_USAGE, "%s: %s", target, why);
     }
     xs_status made = xs_decoder_new(v->table, &v->target, &v->decoder);
+    if (made == XS_OK) made = xs_classifier_new(v->decoder, NULL, &v->classifier);
     if (made != XS_OK) {
         view_close(v);
         return complain(STATUS_INTERNAL, "%s: %s", target, xs_status_text(made));
@@ -164,6 +165,7 @@ int view_open(view *v, const options *o, const char *path, const char *arch, con
 void view_close(view *v)
 {
     xs_disasm_close(v->disasm);
+    xs_classifier_free(v->classifier);
     xs_decoder_free(v->decoder);
     xs_decoder_free(v->ideal);
     xs_table_free(v->table);

@@ -23,26 +23,6 @@ static xs_status collect(xs_decoder *d)
     return XS_OK;
 }
 
-static void set_bit(uint64_t *set, size_t i)
-{
-    set[i / 64] |= UINT64_C(1) << (i % 64);
-}
-
-/* Every rule joins the rows of the byte values that its mask and value allow. The byte values are the
- * subsets of the free bits, added to the fixed ones. */
-static void index_rule(xs_decoder *d, size_t i)
-{
-    for (unsigned byte = 0; byte < 4; byte++) {
-        unsigned free_bits = ~(d->entries[i].rule->mask >> (8 * byte)) & 255;
-        unsigned fixed = d->entries[i].rule->value >> (8 * byte) & 255;
-        unsigned subset = 0;
-        do {
-            set_bit(d->rows + (byte * 256 + (fixed | subset)) * d->set_words, i);
-            subset = (subset - free_bits) & free_bits;
-        } while (subset);
-    }
-}
-
 xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_decoder **out)
 {
     *out = NULL;
@@ -52,14 +32,13 @@ xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_deco
     d->target = *target;
     xs_status status = collect(d);
     d->entries[d->count] = (xs_entry){&no_rule, &no_decision}; /* matches everything: its mask is 0 */
-    d->set_words = d->count / 64 + 1;
-    d->rows = status == XS_OK ? calloc(1024 * d->set_words, sizeof *d->rows) : NULL;
-    if (!d->rows) {
+    if (status == XS_OK && !xs_index_open(&d->index, d->count + 1)) status = XS_E_NOMEM;
+    if (status != XS_OK) {
         xs_decoder_free(d);
-        return status == XS_OK ? XS_E_NOMEM : status;
+        return status;
     }
     for (size_t i = 0; i <= d->count; i++) {
-        index_rule(d, i);
+        xs_index_add(&d->index, i, d->entries[i].rule->mask, d->entries[i].rule->value);
         d->classes[i] = (uint8_t)d->entries[i].decision->cls;
         d->sizes[i] = d->entries[i].rule->width / 8;
     }
@@ -70,7 +49,7 @@ xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_deco
 void xs_decoder_free(xs_decoder *decoder)
 {
     if (!decoder) return;
-    free(decoder->rows);
+    xs_index_close(&decoder->index);
     free(decoder);
 }
 

@@ -83,12 +83,49 @@ struct xs_table {
 
 /* The 256 sets of rules that one byte of a word allows, for each of its four bytes: the rules that
  * match a word are the AND of four rows, and the first one is the lowest bit. */
+typedef struct xs_index {
+    size_t words;   /* 64-bit words in a set */
+    uint64_t *rows; /* [4][256][words] */
+} xs_index;
+
+/* index.c. For so many rules, none of which is in it yet; false: no memory. */
+bool xs_index_open(xs_index *index, size_t rules);
+void xs_index_add(xs_index *index, size_t rule, uint32_t mask, uint32_t value);
+void xs_index_close(xs_index *index);
+
+/* The first rule that matches; the last rule must match every word. */
+static inline size_t xs_index_find(const xs_index *index, uint32_t word)
+{
+    const size_t n = index->words;
+    const uint64_t *a = index->rows + (word & 255) * n, *b = index->rows + (256 + (word >> 8 & 255)) * n;
+    const uint64_t *c = index->rows + (512 + (word >> 16 & 255)) * n,
+                   *e = index->rows + (768 + (word >> 24)) * n;
+    size_t i = 0;
+    uint64_t set = a[0] & b[0] & c[0] & e[0];
+    if (n == 1) return (size_t)__builtin_ctzll(set); /* a kernel's rules, most often: worth a path */
+    while (set == 0) {
+        i++;
+        set = a[i] & b[i] & c[i] & e[i];
+    }
+    return i * 64 + (size_t)__builtin_ctzll(set);
+}
+
+/* Little-endian, whatever the host is. */
+static inline uint32_t xs_load16(const uint8_t *b)
+{
+    return (uint32_t)(b[0] | b[1] << 8);
+}
+
+static inline uint32_t xs_load32(const uint8_t *b)
+{
+    return xs_load16(b) | xs_load16(b + 2) << 16;
+}
+
 struct xs_decoder {
     const xs_table *table;
     xs_target target;
-    size_t count, scan_count; /* entries; rules with a bit in rows (count may be one more: no-rule) */
-    size_t set_words;         /* 64-bit words in a set */
-    uint64_t *rows;           /* [4][256][set_words] */
+    size_t count, scan_count; /* entries without the last one, no-rule */
+    xs_index index;           /* of the entries */
     uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1];
     xs_entry entries[XS_MAX_RULES + 1];
     xs_entry scan[XS_MAX_RULES];

@@ -6,9 +6,10 @@
  *     xs_target_parse(t, "arm64/6.12.y/uprobe", &target, why, sizeof why);
  *     xs_decoder_new(t, &target, &d);                           rules of one target -> index
  *     xs_decode(d, bytes, avail, &insn);                        one instruction
- *     xs_classify_text(d, text, size, classes, &left);          many
+ *     xs_classifier_new(d, NULL, &c);
+ *     xs_classify_text(c, text, size, classes, &left);          many
  *
- * Parsing and xs_decoder_new allocate; nothing else does. A table and a decoder never change once
+ * Parsing and the functions called _new allocate; nothing else does. A table and a decoder never change once
  * made, so any number of threads, and signal handlers, may use one at the same time. The table must
  * outlive its decoders. No function prints, exits, sets errno or keeps state of its own.
  *
@@ -264,12 +265,30 @@ xs_status xs_decode(const xs_decoder *decoder, const void *bytes, size_t avail, 
 /* The operands of a word as rule draws them, whether it matches or not; op as in xs_insn. */
 void xs_rule_operands(const xs_table *table, const xs_rule *rule, uint32_t word, int64_t op[XS_MAX_OPERANDS]);
 
+/* ---- many instructions -------------------------------------------------------------------------- */
+
+/* The rules of a decoder, compiled for their classes alone; independent of the decoder once made. */
+typedef struct xs_classifier xs_classifier;
+
+/* path: a name from xs_classifier_path_name, or NULL for the fastest one that this machine has. The results
+ * are the same to the byte. XS_E_RANGE: no such path here. Free with xs_classifier_free. */
+xs_status xs_classifier_new(const xs_decoder *decoder, const char *path, xs_classifier **out);
+void xs_classifier_free(xs_classifier *classifier); /* NULL is allowed */
+
+/* "avx512-vbmi", "neon", "scalar", fastest first, whether this machine has them or not; NULL after the
+ * last. The path of a classifier. */
+const char *xs_classifier_path_name(size_t i);
+const char *xs_classifier_path(const xs_classifier *classifier);
+
 /* Classify text from its first byte on. One output per granule: classes[i] is the xs_class of the
  * instruction that starts at byte i * granule, or XS_TAIL inside one. classes has room for
  * size / granule. Returns the number of instructions; *left is the number of bytes at the end that are
- * no whole instruction (their granules are XS_TAIL). */
-size_t xs_classify_text(const xs_decoder *decoder, const void *text, size_t size, uint8_t *classes,
+ * no whole instruction (their granules are XS_TAIL). Text and classes may have any alignment. */
+size_t xs_classify_text(const xs_classifier *classifier, const void *text, size_t size, uint8_t *classes,
                         size_t *left);
+
+/* Add to counts how often each xs_class, XS_TAIL included, is in classes. */
+void xs_count_classes(const uint8_t *classes, size_t count, uint64_t counts[XS_TAIL + 1]);
 
 /* The first rule of target that matches word, found by going through the table line by line: slow,
  * needs no decoder, and is what the index is tested against. entry->rule is NULL if there is none. */

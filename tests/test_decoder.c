@@ -1,5 +1,4 @@
 /* decoder/: words to rules, text to classes, bits to operands. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,52 +322,7 @@ START_TEST(walks_stop_when_told)
 }
 END_TEST
 
-/* ---- text --------------------------------------------------------------------------------------- */
-
-enum { BYTES = 4096 };
-
-/* One instruction after the other, as xs_classify_text says it does. */
-static size_t classify_slowly(const xs_decoder *d, const uint8_t *text, size_t size, uint8_t *classes,
-                              size_t *left)
-{
-    unsigned granule = xs_table_granule(xs_decoder_table(d));
-    size_t at = 0, count = 0;
-    xs_insn insn;
-    memset(classes, XS_TAIL, size / granule);
-    for (; xs_decode(d, text + at, size - at, &insn) == XS_OK; at += insn.size, count++)
-        classes[at / granule] = (uint8_t)insn.entry->decision->cls;
-    *left = size - at;
-    return count;
-}
-
-static void compare_text(const xs_decoder *d, void *arg)
-{
-    rng *r = arg;
-    unsigned granule = xs_table_granule(xs_decoder_table(d));
-    static uint8_t text[BYTES], fast[BYTES / 2 + 1], slow[BYTES / 2 + 1];
-    for (size_t i = 0; i < BYTES; i++)
-        text[i] = (uint8_t)rng_next(r);
-    for (size_t size = 0; size <= BYTES; size += size < 40 ? 1 : 997) {
-        size_t offset = rng_next(r) % 7 % (BYTES - size + 1), left_fast, left_slow;
-        memset(fast, 0xee, sizeof fast);
-        size_t n = xs_classify_text(d, text + offset, size, fast, &left_fast);
-        size_t m = classify_slowly(d, text + offset, size, slow, &left_slow);
-        if (n != m || left_fast != left_slow || memcmp(fast, slow, size / granule) != 0)
-            wrong("%s: %zu bytes at %zu: %zu instructions, not %zu; %zu left, not %zu", target_name(d), size,
-                  offset, n, m, left_fast, left_slow);
-        if (fast[size / granule] != 0xee)
-            wrong("%s: %zu bytes: wrote behind the classes", target_name(d), size);
-    }
-}
-
-START_TEST(text_equals_instructions)
-{
-    rng r = rng_new("text");
-    each_target("arm64/7.3,arm64/4.10,arm64/ideal,riscv64/7.3,riscv32/6.1,riscv64/ideal,riscv64-c/7.3",
-                compare_text, &r);
-    all_right();
-}
-END_TEST
+/* ---- one instruction ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *target, *bytes;
@@ -480,42 +434,6 @@ START_TEST(operands_are_assembled)
 }
 END_TEST
 
-/* ---- threads ------------------------------------------------------------------------------------- */
-
-typedef struct worker {
-    const xs_decoder *decoder;
-    const uint8_t *text;
-    uint8_t classes[BYTES / 2];
-    size_t count, left;
-} worker;
-
-static void *work(void *arg)
-{
-    worker *w = arg;
-    for (int i = 0; i < 200; i++)
-        w->count = xs_classify_text(w->decoder, w->text, BYTES, w->classes, &w->left);
-    return NULL;
-}
-
-START_TEST(threads_share_a_decoder)
-{
-    static uint8_t text[BYTES];
-    static worker workers[2];
-    pthread_t thread[2];
-    rng r = rng_new("threads");
-    for (size_t i = 0; i < BYTES; i++)
-        text[i] = (uint8_t)rng_next(&r);
-    for (int i = 0; i < 2; i++) {
-        workers[i] = (worker){.decoder = decoder_of("riscv64/7.3"), .text = text};
-        ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < 2; i++)
-        pthread_join(thread[i], NULL);
-    ck_assert_uint_eq(workers[0].count, workers[1].count);
-    ck_assert_mem_eq(workers[0].classes, workers[1].classes, BYTES / 2);
-}
-END_TEST
-
 Suite *decoder_suite(void)
 {
     Suite *suite = suite_create("decoder");
@@ -529,9 +447,7 @@ Suite *decoder_suite(void)
     tcase_add_loop_test(words, cubes_cover_the_space, 0, 4);
     tcase_add_test(words, walks_stop_when_told);
     tcase_add_loop_test(words, operands_are_assembled, 0, 2);
-    tcase_add_test(text, text_equals_instructions);
     tcase_add_loop_test(text, cut_instructions, 0, sizeof cuts / sizeof *cuts);
-    tcase_add_test(text, threads_share_a_decoder);
     suite_add_tcase(suite, words);
     suite_add_tcase(suite, text);
     return suite;

@@ -179,7 +179,7 @@ static void check_site(const row *r, void *unused)
     if (p.text.function != 0 && p.text.function != XS_NO_FUNCTION) return; /* starts are counted from 0 */
     char first[64];
     snprintf(first, sizeof first, "%.*s/ideal", (int)strcspn(r->field[0], "/,"), r->field[0]);
-    xs_classify_text(decoder_of(first), bytes, size, starts, &left);
+    classify(decoder_of(first), bytes, size, starts, &left);
     p.text.starts = starts;
     each_target(r->field[0], check_place, &p);
 }
@@ -203,7 +203,7 @@ START_TEST(boundaries_are_those_of_a_walk)
     const xs_decoder *d = decoder_of("riscv64/7.3");
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)rng_next(&r);
-    xs_classify_text(d, bytes, sizeof bytes, starts, &left);
+    classify(d, bytes, sizeof bytes, starts, &left);
     for (size_t function = 0; function < 8; function += 2) {
         xs_text text = {bytes, sizeof bytes, 0, function, NULL},
                 whole = {bytes, sizeof bytes, 0, XS_NO_FUNCTION, NULL};
@@ -243,7 +243,7 @@ START_TEST(scan_with_and_without_starts)
         put_word(bytes, size, full ? words[n] : 0x0001);
         size += full ? 4 : 2;
     }
-    xs_classify_text(ideal, bytes, size, starts, &left);
+    classify(ideal, bytes, size, starts, &left);
     for (size_t function = 0; function < size; function += 2) {
         if (starts[function / 2] == XS_TAIL) continue;
         xs_text walked = {bytes, size, 0, function, NULL}, known = {bytes, size, 0, function, starts};
@@ -266,7 +266,7 @@ START_TEST(starts_out_of_step)
     size_t left;
     const xs_decoder *d = decoder_of("riscv64/7.3/kprobe"), *ideal = ideal_of(d);
     xs_text text = {bytes, sizeof bytes, 0x1000, 2, starts};
-    ck_assert_uint_eq(xs_classify_text(d, bytes, sizeof bytes, starts, &left), 4);
+    ck_assert_uint_eq(classify(d, bytes, sizeof bytes, starts, &left), 4);
     ck_assert_uint_eq(starts[1], XS_TAIL);
     ck_assert(xs_site_on_boundary(d, &text, 2));
     ck_assert(!xs_site_on_boundary(d, &text, 4));

@@ -236,6 +236,15 @@ const xs_decoder *ideal_of(const xs_decoder *d)
     return decoder_at(xs_decoder_table(d), &target);
 }
 
+size_t classify(const xs_decoder *d, const void *text, size_t size, uint8_t *classes, size_t *left)
+{
+    xs_classifier *c;
+    ck_assert_int_eq(xs_classifier_new(d, NULL, &c), XS_OK);
+    size_t count = xs_classify_text(c, text, size, classes, left);
+    xs_classifier_free(c);
+    return count;
+}
+
 void drop_tables(void)
 {
     for (size_t i = 0; i < decoder_count; i++)

@@ -17,6 +17,7 @@ Suite *notation_suite(void);
 Suite *table_suite(void);
 Suite *reference_suite(void);
 Suite *decoder_suite(void);
+Suite *classifier_suite(void);
 Suite *site_suite(void);
 Suite *coverage_suite(void); /* last */
 
@@ -81,6 +82,9 @@ void drop_tables(void);                          /* at the end */
  * kernel has; KERNEL may be A..B (releases from A, before B), A.. or * (all releases and series). */
 typedef void target_fn(const xs_decoder *d, void *arg);
 void each_target(const char *list, target_fn *fn, void *arg);
+
+/* xs_classify_text with a classifier made for it. */
+size_t classify(const xs_decoder *d, const void *text, size_t size, uint8_t *classes, size_t *left);
 
 /* The target of a decoder, as it is written; a static buffer. */
 const char *target_name(const xs_decoder *d);
