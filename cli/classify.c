@@ -1,10 +1,9 @@
 /* classify FILE: the sites of a program and what becomes of probes there. */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "crew.h"
 #include "sites.h"
 
 static const column site_columns[] = {
@@ -60,8 +59,9 @@ static void add_label(json_object *row, const xs_image *image, const site_ref *r
     json_object_object_add(row, "site", json_object_new_string(label));
 }
 
-static void print_site(output *out, const code *c, const site_ref *ref)
+static void print_site(output *out, window *w, const site_ref *ref)
 {
+    const code *c = w->code;
     const xs_range *range = &c->image->ranges[ref->range];
     const xs_function *f = ref->function == SIZE_MAX ? NULL : &c->image->functions[ref->function];
     site_place place = {.file = c->image->path,
@@ -74,7 +74,7 @@ static void print_site(output *out, const code *c, const site_ref *ref)
         place.function_offset = place.addr - f->addr;
     }
     xs_site site;
-    site_decide(c, ref, &site);
+    site_decide(w, ref, &site);
     json_object *row = site_json(c->view, &site, &place);
     add_origin(row, c->image, ref);
     if (out->format == FORMAT_TEXT) add_label(row, c->image, ref, &place);
@@ -99,129 +99,104 @@ static void print_remarks(output *out, const xs_image *image)
     output_list_end(out);
 }
 
-static void print_sites(output *out, const code *c, const site_list *sites, const options *o)
+static bool print_sites(output *out, const code *c, const options *o)
 {
     bool tsv = out->format == FORMAT_TSV;
+    window w;
+    site_list sites;
+    if (!window_open(&w, c)) return false;
+    bool ok = sites_collect(c, o, &w, &sites);
     if (out->format == FORMAT_TEXT) fputc('\n', out->f);
     output_list(out, "sites", tsv ? tsv_columns : site_columns,
                 tsv ? sizeof tsv_columns / sizeof *tsv_columns : sizeof site_columns / sizeof *site_columns);
-    for (size_t i = 0; i < sites->count; i++)
-        if (o->cls < 0 || sites->refs[i].cls == o->cls) print_site(out, c, &sites->refs[i]);
+    for (size_t i = 0; ok && i < sites.count; i++)
+        print_site(out, &w, &sites.refs[i]);
     output_list_end(out);
-}
-
-static int sites_status(const options *o, const site_list *sites)
-{
-    int status = STATUS_OK;
-    for (size_t i = 0; i < sites->count; i++) {
-        xs_site s = {.cls = (xs_class)sites->refs[i].cls, .hazards = sites->refs[i].hazards};
-        if (o->cls < 0 || o->cls == (int)s.cls) status = worse(status, (int)site_found(o, &s));
-    }
-    return status;
-}
-
-static int classify_code(const options *o, output *out, code *c)
-{
-    site_list sites;
-    if (!sites_collect(c, o, &sites)) return complain(STATUS_INTERNAL, "%s: out of memory", c->image->path);
-    output_begin(out);
-    summary_print(out, c, &sites, o);
-    print_remarks(out, c->image);
-    if (!o->summary) print_sites(out, c, &sites, o);
-    output_end(out);
-    int status = sites_status(o, &sites);
-    /* A misspelt filter must not look like a clean result. */
-    if (sites.count == 0 && (o->symbol || o->section)) {
-        complain(STATUS_INPUT, "%s: no site is called for by --symbol or --section", c->image->path);
-        if (o->fail_on) status = STATUS_INPUT;
-    }
     sites_free(&sites);
-    return status;
+    window_close(&w);
+    return ok;
 }
 
-static int classify_file(const options *o, output *out, const char *path)
+static int classify_code(const options *o, output *out, code *c, unsigned jobs)
+{
+    summary found;
+    output_begin(out);
+    bool ok = code_count(c, jobs) && summary_print(out, c, o, jobs, &found);
+    print_remarks(out, c->image);
+    ok = ok && (o->summary || print_sites(out, c, o));
+    output_end(out);
+    if (!ok) return complain(STATUS_INTERNAL, "%s: out of memory", c->image->path);
+    /* A misspelt filter must not look like a clean result. */
+    if (found.sites == 0 && (o->symbol || o->section)) {
+        complain(STATUS_INPUT, "%s: no site is called for by --symbol or --section", c->image->path);
+        if (o->fail_on) return STATUS_INPUT;
+    }
+    return found.status;
+}
+
+static int classify_file(const options *o, output *out, const char *path, unsigned jobs)
 {
     program p;
     int status = program_open(&p, o, path);
-    if (status == STATUS_OK) status = classify_code(o, out, &p.code);
+    if (status == STATUS_OK) status = classify_code(o, out, &p.code, jobs);
     program_close(&p);
     return status;
 }
 
 /* ---- several files at the same time: each into memory, printed in order ------------------------- */
 
-typedef struct crew {
+typedef struct files {
     const options *o;
     const output *out;
-    pthread_mutex_t lock;
-    int next;
-    struct job {
+    struct file {
         char *text;
         size_t size;
         int status;
-    } * jobs;
-} crew;
+    } * files;
+} files;
 
-static void *work(void *arg)
+static void classify_one(void *arg, size_t i, unsigned worker)
 {
-    crew *w = arg;
-    for (;;) {
-        pthread_mutex_lock(&w->lock);
-        int i = w->next++;
-        pthread_mutex_unlock(&w->lock);
-        if (i >= w->o->count) return NULL;
-        struct job *job = &w->jobs[i];
-        output mine = *w->out;
-        mine.comma = false;
-        mine.untitled = i > 0 && w->out->format == FORMAT_TSV;
-        mine.f = open_memstream(&job->text, &job->size);
-        job->status =
-            mine.f ? classify_file(w->o, &mine, w->o->args[i]) : complain(STATUS_INTERNAL, "out of memory");
-        if (mine.f) fclose(mine.f);
-    }
+    files *all = arg;
+    struct file *file = &all->files[i];
+    output mine = *all->out;
+    (void)worker;
+    mine.comma = false;
+    mine.untitled = i > 0 && mine.format == FORMAT_TSV;
+    mine.f = open_memstream(&file->text, &file->size);
+    file->status = mine.f ? classify_file(all->o, &mine, all->o->args[i], 1)
+                          : complain(STATUS_INTERNAL, "out of memory");
+    if (mine.f) fclose(mine.f);
 }
 
-static int print_jobs(crew *w, output *out)
+static int print_files(files *all, output *out)
 {
     int status = STATUS_OK;
-    for (int i = 0; i < w->o->count; i++) {
-        struct job *job = &w->jobs[i];
-        status = worse(status, job->status);
-        if (job->size) {
+    for (int i = 0; i < all->o->count; i++) {
+        struct file *file = &all->files[i];
+        status = worse(status, file->status);
+        if (file->size) {
             if (out->format == FORMAT_TEXT && out->comma) fputc('\n', out->f);
             if (out->format == FORMAT_JSON && out->comma) fputs(",\n", out->f);
-            fwrite(job->text, 1, job->size, out->f);
+            fwrite(file->text, 1, file->size, out->f);
             out->comma = true;
             out->something = true;
         }
-        free(job->text);
+        free(file->text);
     }
     return status;
 }
 
-static int classify_parallel(const options *o, output *out)
-{
-    unsigned count = o->jobs < (unsigned)o->count ? o->jobs : (unsigned)o->count, started = 0;
-    pthread_t threads[1024];
-    crew w = {.o = o, .out = out, .jobs = calloc((size_t)o->count, sizeof *w.jobs)};
-    if (!w.jobs) return complain(STATUS_INTERNAL, "out of memory");
-    pthread_mutex_init(&w.lock, NULL);
-    while (started + 1 < count && pthread_create(&threads[started], NULL, work, &w) == 0)
-        started++;
-    work(&w);
-    while (started > 0)
-        pthread_join(threads[--started], NULL);
-    pthread_mutex_destroy(&w.lock);
-    int status = print_jobs(&w, out);
-    free(w.jobs);
-    return status;
-}
-
-/* One file straight to the output; several by threads. */
+/* One file straight to the output, its parts by threads; several files by threads. */
 static int classify_files(const options *o, output *out)
 {
-    if (o->count > 1) return classify_parallel(o, out);
-    return classify_file(o, out, o->args[0]);
+    if (o->count == 1) return classify_file(o, out, o->args[0], o->jobs);
+    files all = {.o = o, .out = out, .files = calloc((size_t)o->count, sizeof *all.files)};
+    if (!all.files) return complain(STATUS_INTERNAL, "out of memory");
+    crew_run(o->jobs, (size_t)o->count, classify_one, &all);
+    int status = print_files(&all, out);
+    free(all.files);
+    return status;
 }
 
 int command_classify(const options *o)

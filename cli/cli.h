@@ -107,6 +107,7 @@ int view_open(view *v, const options *o, const char *path, const char *arch, con
 /* The same for a target spelled out. */
 int view_open_target(view *v, const options *o, const char *target);
 void view_close(view *v);
+xs_disasm *view_disasm(const view *v); /* one more like v->disasm, for another thread; xs_disasm_close it */
 /* The table of an architecture: --table's or the built-in one; NULL after a message. */
 xs_table *table_open(const options *o, const char *arch, int *status);
 /* Everything that is wrong with a .decode file; STATUS_OK when that could be found out. */

@@ -1,4 +1,4 @@
-/* A file, opened and looked through: its image, the target in view, every instruction classified. */
+/* A file, opened and looked through: its image, the target in view. */
 #include "sites.h"
 
 /* What the search for calls needs, while the image is being read: a decoder for an architecture that is
@@ -55,7 +55,7 @@ int program_open(program *p, const options *o, const char *path)
 
 void program_close(program *p)
 {
-    if (p->code.classes) code_close(&p->code);
+    code_close(&p->code);
     view_close(&p->view);
     xs_image_close(p->image);
 }

@@ -5,102 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- code ------------------------------------------------------------------------------------ */
+enum { BATCH = 256 }; /* functions or notes in an item */
 
-/* Index of the first function of a range. Functions are sorted by range, then address. */
-static size_t first_function(const xs_image *image, size_t range)
+/* ---- one site -------------------------------------------------------------------------------------- */
+
+void site_decide(window *w, const site_ref *ref, xs_site *site)
 {
-    size_t low = 0, high = image->function_count;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (image->functions[mid].range < range)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* Classify a range, beginning anew at every function: what stands between them (padding, data that no
- * symbol marks) must not shift the instruction boundaries of what follows. */
-static void classify_range(code *c, size_t r)
-{
-    const xs_range *range = &c->image->ranges[r];
-    size_t granule = c->view->granule, at = 0, left;
-    for (size_t f = first_function(c->image, r); at < range->size; f++) {
-        bool more = f < c->image->function_count && c->image->functions[f].range == r;
-        size_t end = more ? (size_t)(c->image->functions[f].addr - range->addr) : (size_t)range->size;
-        if (more && (end <= at || end % granule)) continue; /* at the range's start, or nowhere code can be */
-        xs_classify_text(c->view->classifier, range->bytes + at, end - at, c->classes[r] + at / granule, &left);
-        c->left += left;
-        at = end;
-    }
-    for (size_t i = 0; i < range->size / granule; i++)
-        if (c->classes[r][i] < XS_TAIL) c->counts[c->classes[r][i]]++;
-}
-
-bool code_open(code *c, const xs_image *image, const view *v)
-{
-    *c = (code){.image = image, .view = v};
-    c->classes = calloc(image->range_count + 1, sizeof *c->classes);
-    for (size_t r = 0; c->classes && r < image->range_count; r++) {
-        c->classes[r] = malloc((size_t)image->ranges[r].size / v->granule + 1);
-        if (!c->classes[r]) {
-            code_close(c);
-            return false;
-        }
-        classify_range(c, r);
-    }
-    return c->classes != NULL;
-}
-
-void code_close(code *c)
-{
-    for (size_t r = 0; c->classes && r < c->image->range_count; r++)
-        free(c->classes[r]);
-    free(c->classes);
-    *c = (code){0};
-}
-
-/* ---- collecting ------------------------------------------------------------------------------ */
-
-void site_decide(const code *c, const site_ref *ref, xs_site *site)
-{
+    const code *c = w->code;
     const xs_range *range = &c->image->ranges[ref->range];
-    xs_text text = {.bytes = range->bytes,
-                    .size = (size_t)range->size,
-                    .addr = range->addr,
-                    .function = XS_NO_FUNCTION,
-                    .starts = c->classes[ref->range]};
+    xs_text text = {
+        .bytes = range->bytes, .size = (size_t)range->size, .addr = range->addr, .function = XS_NO_FUNCTION};
     if (ref->function != SIZE_MAX) {
         const xs_function *f = &c->image->functions[ref->function];
         text.function = f->range == ref->range ? (size_t)(f->addr - range->addr) : 0;
     }
+    window_starts(w, ref->range, ref->offset, &text);
     xs_site_decide(c->view->decoder, c->view->ideal, &text, ref->offset, site);
 }
 
-static void add_site(const code *c, site_list *list, site_ref ref)
-{
-    xs_site site;
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 1024;
-        site_ref *larger = realloc(list->refs, room * sizeof *larger);
-        if (!larger) {
-            list->failed = true;
-            return;
-        }
-        list->refs = larger;
-        list->room = room;
-    }
-    site_decide(c, &ref, &site);
-    if (!site.insn.entry) return; /* cut off at the end of its range: counted in code.left */
-    ref.cls = (uint8_t)site.cls;
-    ref.hazards = (uint8_t)site.hazards;
-    list->refs[list->count++] = ref;
-}
+/* A visit of one item. */
+typedef struct visit {
+    const code *code;
+    const options *o;
+    window *w;
+    site_fn *fn;
+    void *arg;
+} visit;
 
-static bool wanted(const code *c, const options *o, const site_ref *ref)
+static bool wanted(const visit *v, const site_ref *ref)
 {
+    const code *c = v->code;
+    const options *o = v->o;
     if (o->section && strcmp(o->section, c->image->ranges[ref->range].section) != 0) return false;
     if (!o->symbol) return true;
     if (ref->function == SIZE_MAX) return false;
@@ -111,38 +46,42 @@ static bool wanted(const code *c, const options *o, const site_ref *ref)
     return found;
 }
 
-static void collect_entries(const code *c, const options *o, site_list *list)
+static void visit_site(const visit *v, site_ref *ref)
 {
-    for (size_t i = 0; i < c->image->function_count; i++) {
-        const xs_function *f = &c->image->functions[i];
-        site_ref ref = {.range = f->range,
-                        .offset = (size_t)(f->addr - c->image->ranges[f->range].addr),
-                        .function = i,
-                        .usdt = SIZE_MAX,
-                        .kind = "entry"};
-        if (f->source != XS_SOURCE_PLT && wanted(c, o, &ref)) add_site(c, list, ref);
-    }
+    xs_site site;
+    if (!wanted(v, ref)) return;
+    site_decide(v->w, ref, &site);
+    if (!site.insn.entry) return; /* cut off at the end of its range: counted in code.left */
+    ref->cls = (uint8_t)site.cls;
+    ref->hazards = (uint8_t)site.hazards;
+    v->fn(v->arg, ref, &site);
 }
 
-static size_t function_of(const code *c, const xs_range *range, uint64_t addr)
+static void visit_entry(const visit *v, size_t i)
 {
-    const xs_function *f = xs_image_function_at(c->image, addr, range->section_index);
-    return f ? (size_t)(f - c->image->functions) : SIZE_MAX;
+    const xs_image *image = v->code->image;
+    const xs_function *f = &image->functions[i];
+    site_ref ref = {.range = f->range,
+                    .offset = (size_t)(f->addr - image->ranges[f->range].addr),
+                    .function = i,
+                    .usdt = SIZE_MAX,
+                    .kind = "entry"};
+    if (f->source != XS_SOURCE_PLT) visit_site(v, &ref);
 }
 
-static void collect_usdt(const code *c, const options *o, site_list *list)
+static void visit_usdt(const visit *v, size_t i)
 {
-    for (size_t i = 0; i < c->image->usdt_count; i++) {
-        const xs_usdt *u = &c->image->usdts[i];
-        if (u->range == SIZE_MAX) continue; /* the image has a remark about it */
-        const xs_range *range = &c->image->ranges[u->range];
-        site_ref ref = {.range = u->range,
-                        .offset = (size_t)(u->addr - range->addr),
-                        .function = function_of(c, range, u->addr),
-                        .usdt = i,
-                        .kind = "usdt"};
-        if (wanted(c, o, &ref)) add_site(c, list, ref);
-    }
+    const xs_image *image = v->code->image;
+    const xs_usdt *u = &image->usdts[i];
+    if (u->range == SIZE_MAX) return; /* the image has a remark about it */
+    const xs_range *range = &image->ranges[u->range];
+    const xs_function *f = xs_image_function_at(image, u->addr, range->section_index);
+    site_ref ref = {.range = u->range,
+                    .offset = (size_t)(u->addr - range->addr),
+                    .function = f ? (size_t)(f - image->functions) : SIZE_MAX,
+                    .usdt = i,
+                    .kind = "usdt"};
+    visit_site(v, &ref);
 }
 
 const int64_t *jump_offset(const view *v, const xs_insn *insn)
@@ -168,35 +107,76 @@ static const char *leaving(const code *c, const xs_insn *insn, uint64_t addr, co
     return f && (target < f->addr || target - f->addr >= f->size) ? "tail-call" : NULL;
 }
 
-/* Every instruction, or those that leave their function. Functions are in address order, so the one at
- * hand moves along. */
-static void collect_range(const code *c, const options *o, size_t r, site_list *list)
+/* An instruction of a chunk; f: the function it is in, or NULL. */
+static void visit_insn(const visit *v, site_ref *ref, const xs_function *f)
 {
-    const xs_range *range = &c->image->ranges[r];
-    size_t granule = c->view->granule, function = first_function(c->image, r);
-    for (size_t i = 0; i < range->size / granule && !list->failed; i++) {
-        if (c->classes[r][i] == XS_TAIL) continue;
-        uint64_t addr = range->addr + i * granule;
-        while (function + 1 < c->image->function_count && c->image->functions[function + 1].range == r &&
-               c->image->functions[function + 1].addr <= addr)
-            function++;
-        const xs_function *f = function < c->image->function_count ? &c->image->functions[function] : NULL;
-        if (f && (f->range != r || addr < f->addr || addr - f->addr >= f->size)) f = NULL;
-        site_ref ref = {.range = r,
-                        .offset = i * granule,
-                        .function = f ? function : SIZE_MAX,
+    const xs_range *range = &v->code->image->ranges[ref->range];
+    xs_insn insn;
+    if (v->o->sites == SITES_RETURN) {
+        if (f && f->source == XS_SOURCE_PLT) return;
+        if (xs_decode(v->code->view->decoder, range->bytes + ref->offset, (size_t)range->size - ref->offset,
+                      &insn) != XS_OK)
+            return;
+        ref->kind = leaving(v->code, &insn, range->addr + ref->offset, f);
+    }
+    if (ref->kind) visit_site(v, ref);
+}
+
+/* Every instruction, or those that leave their function. Functions are in address order, so the one at hand
+ * moves along. */
+static void visit_chunk(const visit *v, size_t number)
+{
+    const xs_image *image = v->code->image;
+    const chunk *k = &v->code->chunks[number];
+    const xs_range *range = &image->ranges[k->range];
+    size_t granule = v->code->view->granule, next = code_function_from(image, k->range, k->from + 1);
+    window_load(v->w, number);
+    for (size_t at = k->from; at < k->to && k->to - at >= granule; at += granule) {
+        if (v->w->classes[(at - k->from) / granule] == XS_TAIL) continue;
+        while (next < image->function_count && image->functions[next].range == k->range &&
+               image->functions[next].addr <= range->addr + at)
+            next++;
+        const xs_function *f = next > 0 ? &image->functions[next - 1] : NULL;
+        if (f && (f->range != k->range || range->addr + at - f->addr >= f->size)) f = NULL;
+        site_ref ref = {.range = k->range,
+                        .offset = at,
+                        .function = f ? next - 1 : SIZE_MAX,
                         .usdt = SIZE_MAX,
                         .kind = "insn"};
-        if (!wanted(c, o, &ref)) continue;
-        if (o->sites == SITES_RETURN) {
-            xs_insn insn;
-            if (xs_decode(c->view->decoder, range->bytes + ref.offset, (size_t)range->size - ref.offset,
-                          &insn) != XS_OK)
-                continue;
-            ref.kind = f && f->source == XS_SOURCE_PLT ? NULL : leaving(c, &insn, addr, f);
-            if (!ref.kind) continue;
-        }
-        add_site(c, list, ref);
+        visit_insn(v, &ref, f);
+    }
+}
+
+/* ---- all sites ------------------------------------------------------------------------------------- */
+
+/* How many things there are to look at: functions, notes, or chunks. */
+static size_t subjects(const code *c, const options *o)
+{
+    if (o->sites == SITES_ENTRY) return c->image->function_count;
+    return o->sites == SITES_USDT ? c->image->usdt_count : c->chunk_count;
+}
+
+static size_t batch(const options *o)
+{
+    return o->sites == SITES_ENTRY || o->sites == SITES_USDT ? BATCH : 1;
+}
+
+size_t sites_items(const code *c, const options *o)
+{
+    return (subjects(c, o) + batch(o) - 1) / batch(o);
+}
+
+void sites_visit(const code *c, const options *o, size_t item, window *w, site_fn *fn, void *arg)
+{
+    const visit v = {c, o, w, fn, arg};
+    size_t from = item * batch(o), to = from + batch(o), end = subjects(c, o);
+    for (size_t i = from; i < to && i < end; i++) {
+        if (o->sites == SITES_ENTRY)
+            visit_entry(&v, i);
+        else if (o->sites == SITES_USDT)
+            visit_usdt(&v, i);
+        else
+            visit_chunk(&v, i);
     }
 }
 
@@ -235,14 +215,34 @@ static int compare_sites(const void *x, const void *y, void *arg)
     return c ? c : by_place(a, b);
 }
 
-bool sites_collect(const code *c, const options *o, site_list *out)
+typedef struct collecting {
+    const options *o;
+    site_list *list;
+} collecting;
+
+static void add_site(void *arg, const site_ref *ref, const xs_site *site)
+{
+    const collecting *k = arg;
+    site_list *list = k->list;
+    if (list->failed || (k->o->cls >= 0 && (int)site->cls != k->o->cls)) return;
+    if (list->count == list->room) {
+        size_t room = list->room ? list->room * 2 : 1024;
+        site_ref *larger = reallocarray(list->refs, room, sizeof *larger);
+        if (!larger) {
+            list->failed = true;
+            return;
+        }
+        list->refs = larger;
+        list->room = room;
+    }
+    list->refs[list->count++] = *ref;
+}
+
+bool sites_collect(const code *c, const options *o, window *w, site_list *out)
 {
     *out = (site_list){0};
-    if (o->sites == SITES_ENTRY) collect_entries(c, o, out);
-    if (o->sites == SITES_USDT) collect_usdt(c, o, out);
-    if (o->sites == SITES_RETURN || o->sites == SITES_ALL)
-        for (size_t r = 0; r < c->image->range_count; r++)
-            collect_range(c, o, r, out);
+    for (size_t i = 0; i < sites_items(c, o) && !out->failed; i++)
+        sites_visit(c, o, i, w, add_site, &(collecting){o, out});
     if (out->failed)
         sites_free(out);
     else if (out->count)

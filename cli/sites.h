@@ -2,19 +2,7 @@
 #ifndef XOLSIM_SITES_H
 #define XOLSIM_SITES_H
 
-#include "cli.h"
-
-/* An image in the view of a target, every instruction classified. */
-typedef struct code {
-    const xs_image *image;
-    const view *view;
-    uint8_t **classes;        /* per range, as xs_classify_text writes them, begun anew at each function */
-    uint64_t counts[XS_TAIL]; /* instructions by class */
-    uint64_t left;            /* bytes that are no whole instruction */
-} code;
-
-bool code_open(code *c, const xs_image *image, const view *v); /* false: no memory */
-void code_close(code *c);
+#include "code.h"
 
 /* How far a direct jump or call goes; NULL: a register says where, or it is no jump. */
 const int64_t *jump_offset(const view *v, const xs_insn *insn);
@@ -40,19 +28,32 @@ typedef struct site_ref {
     uint8_t hazards;
 } site_ref;
 
+/* Sites come in items that threads can share: call fn for each site of one item that --sites, --symbol and
+ * --section ask for, decided, in the order of the file. */
+typedef void site_fn(void *arg, const site_ref *ref, const xs_site *site);
+size_t sites_items(const code *c, const options *o);
+void sites_visit(const code *c, const options *o, size_t item, window *w, site_fn *fn, void *arg);
+
 typedef struct site_list {
     site_ref *refs;
     size_t count, room;
     bool failed; /* no memory */
 } site_list;
 
-/* The sites that --sites, --symbol and --section ask for, decided and sorted. False: no memory. */
-bool sites_collect(const code *c, const options *o, site_list *out);
+/* All of them that --class asks for, sorted. False: no memory. */
+bool sites_collect(const code *c, const options *o, window *w, site_list *out);
 void sites_free(site_list *list);
 
-void site_decide(const code *c, const site_ref *ref, xs_site *site);
+void site_decide(window *w, const site_ref *ref, xs_site *site);
 
-/* summary.c: text for people, an object for programs. */
-void summary_print(output *out, const code *c, const site_list *sites, const options *o);
+/* summary.c: what is said about all sites. */
+typedef struct summary {
+    size_t sites; /* that were called for */
+    int status;   /* STATUS_FOUND when --fail-on asks for one of them */
+} summary;
+
+/* Look at all sites in up to jobs threads and print the summary: text for people, an object for programs.
+ * False: no memory. */
+bool summary_print(output *out, const code *c, const options *o, unsigned jobs, summary *found);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "sites.h"
 
 enum { TOP = 8 };
@@ -12,28 +13,42 @@ typedef struct mnemonic {
     uint64_t count;
 } mnemonic;
 
+/* The same words come up again and again, and Capstone takes a microsecond for each. */
+enum { CACHE = 4096 };
+typedef struct cached {
+    uint32_t word;
+    uint16_t cls, mnemonic; /* index + 1 in that class, 0: none */
+} cached;
+
 typedef struct tally {
     uint64_t count, by_class[XS_TAIL], by_source[XS_SOURCE_COUNT][XS_TAIL], by_hazard[XS_HAZARD_COUNT];
     uint64_t outside;          /* in no function */
     uint64_t any_hazard, push; /* push: stp x29, x30, [sp, #imm]! */
     mnemonic *mnemonics[XS_TAIL];
     size_t mnemonic_count[XS_TAIL];
+    int status; /* of --fail-on */
 } tally;
 
-static void count_mnemonic(tally *t, unsigned cls, const char *name)
+/* Index of a mnemonic of a class, which is added if it is new; SIZE_MAX: no memory. */
+static size_t find_mnemonic(tally *t, unsigned cls, const char *name)
 {
     size_t i = 0;
     while (i < t->mnemonic_count[cls] && strcmp(t->mnemonics[cls][i].name, name) != 0)
         i++;
-    if (i == t->mnemonic_count[cls]) {
-        mnemonic *larger = realloc(t->mnemonics[cls], (i + 1) * sizeof *larger);
-        if (!larger) return;
-        t->mnemonics[cls] = larger;
-        snprintf(larger[i].name, sizeof larger[i].name, "%s", name);
-        larger[i].count = 0;
-        t->mnemonic_count[cls]++;
-    }
-    t->mnemonics[cls][i].count++;
+    if (i < t->mnemonic_count[cls]) return i;
+    mnemonic *larger = reallocarray(t->mnemonics[cls], i + 1, sizeof *larger);
+    if (!larger) return SIZE_MAX;
+    t->mnemonics[cls] = larger;
+    snprintf(larger[i].name, sizeof larger[i].name, "%s", name);
+    larger[i].count = 0;
+    t->mnemonic_count[cls]++;
+    return i;
+}
+
+static void count_mnemonic(tally *t, unsigned cls, const char *name, uint64_t count)
+{
+    size_t i = find_mnemonic(t, cls, name);
+    if (i != SIZE_MAX) t->mnemonics[cls][i].count += count;
 }
 
 static int by_count(const void *a, const void *b)
@@ -52,35 +67,99 @@ static const xs_rule *push_rule(const xs_table *table)
     return NULL;
 }
 
-static void count_site(tally *t, const code *c, const site_ref *ref, const xs_rule *push)
+/* ---- counting, by threads that each have a tally of their own ------------------------------------- */
+
+typedef struct counter {
+    tally tally;
+    const code *code;
+    const options *o;
+    const xs_rule *push;
+    view view; /* with a Capstone of its own */
+    cached cache[CACHE];
+} counter;
+
+static void count_text(counter *n, const site_ref *ref, const xs_insn *insn)
 {
-    const xs_range *range = &c->image->ranges[ref->range];
-    xs_insn insn;
+    cached *k = &n->cache[(insn->word * 0x9e3779b1u) >> 20];
     insn_text text;
-    if (xs_decode(c->view->decoder, range->bytes + ref->offset, (size_t)range->size - ref->offset, &insn) !=
-        XS_OK)
+    if (k->mnemonic && k->word == insn->word && k->cls == ref->cls) {
+        n->tally.mnemonics[k->cls][k->mnemonic - 1].count++;
         return;
-    text_of(c->view, &insn, range->addr + ref->offset, &text);
-    count_mnemonic(t, ref->cls, text.mnemonic);
+    }
+    text_of(&n->view, insn, n->code->image->ranges[ref->range].addr + ref->offset, &text);
+    size_t i = find_mnemonic(&n->tally, ref->cls, text.mnemonic);
+    if (i >= UINT16_MAX) return;
+    n->tally.mnemonics[ref->cls][i].count++;
+    *k = (cached){insn->word, ref->cls, (uint16_t)(i + 1)};
+}
+
+static void count_site(void *arg, const site_ref *ref, const xs_site *site)
+{
+    counter *n = arg;
+    tally *t = &n->tally;
+    count_text(n, ref, &site->insn);
     t->count++;
     t->by_class[ref->cls]++;
     t->outside += ref->function == SIZE_MAX;
-    if (ref->function != SIZE_MAX) t->by_source[c->image->functions[ref->function].source][ref->cls]++;
-    if (push && (insn.word & push->mask) == push->value) t->push++;
+    if (ref->function != SIZE_MAX) t->by_source[n->code->image->functions[ref->function].source][ref->cls]++;
+    if (n->push && (site->insn.word & n->push->mask) == n->push->value) t->push++;
     t->any_hazard += ref->hazards != 0;
     for (unsigned i = 0; i < XS_HAZARD_COUNT; i++)
         t->by_hazard[i] += ref->hazards >> i & 1;
+    if (n->o->cls < 0 || n->o->cls == (int)site->cls)
+        t->status = worse(t->status, (int)site_found(n->o, site));
 }
 
-static void count_all(tally *t, const code *c, const site_list *sites)
+static void add_tally(tally *to, tally *from)
 {
-    const xs_rule *push = push_rule(c->view->table);
+    uint64_t *sum = &to->count, *part = &from->count;
+    for (size_t i = 0; i < offsetof(tally, mnemonics) / sizeof *sum; i++)
+        sum[i] += part[i];
+    to->status = worse(to->status, from->status);
+    for (unsigned cls = 0; cls < XS_TAIL; cls++) {
+        for (size_t i = 0; i < from->mnemonic_count[cls]; i++)
+            count_mnemonic(to, cls, from->mnemonics[cls][i].name, from->mnemonics[cls][i].count);
+        free(from->mnemonics[cls]);
+    }
+}
+
+typedef struct counting {
+    const code *code;
+    const options *o;
+    window windows[CREW_MAX];
+    counter *counters;
+} counting;
+
+static void count_item(void *arg, size_t item, unsigned worker)
+{
+    counting *k = arg;
+    sites_visit(k->code, k->o, item, &k->windows[worker], count_site, &k->counters[worker]);
+}
+
+static bool count_all(tally *t, const code *c, const options *o, unsigned jobs)
+{
+    counting k = {.code = c, .o = o};
+    size_t items = sites_items(c, o);
+    if (jobs > items) jobs = items ? (unsigned)items : 1;
+    if (!windows_open(k.windows, &jobs, c)) return false;
+    k.counters = calloc(jobs, sizeof *k.counters);
+    for (unsigned i = 0; k.counters && i < jobs; i++) {
+        k.counters[i] = (counter){.code = c, .o = o, .push = push_rule(c->view->table), .view = *c->view};
+        if (i > 0) k.counters[i].view.disasm = view_disasm(c->view);
+    }
+    if (k.counters) crew_run(jobs, items, count_item, &k);
+    windows_close(k.windows, jobs);
     *t = (tally){0};
-    for (size_t i = 0; i < sites->count; i++)
-        count_site(t, c, &sites->refs[i], push);
+    for (unsigned i = 0; k.counters && i < jobs; i++) {
+        add_tally(t, &k.counters[i].tally);
+        if (i > 0) xs_disasm_close(k.counters[i].view.disasm);
+    }
     for (int cls = 0; cls < XS_TAIL; cls++)
         if (t->mnemonic_count[cls])
             qsort(t->mnemonics[cls], t->mnemonic_count[cls], sizeof(mnemonic), by_count);
+    bool counted = k.counters != NULL;
+    free(k.counters);
+    return counted;
 }
 
 static double percent(uint64_t part, uint64_t all)
@@ -224,14 +303,16 @@ static json_object *summary_json(const code *c, const tally *t, const options *o
     return v;
 }
 
-void summary_print(output *out, const code *c, const site_list *sites, const options *o)
+bool summary_print(output *out, const code *c, const options *o, unsigned jobs, summary *found)
 {
     tally t;
-    count_all(&t, c, sites);
+    if (!count_all(&t, c, o, jobs)) return false;
     if (out->format == FORMAT_TEXT)
         print_text(out, c, &t, o);
     else if (out->format != FORMAT_TSV)
         output_value(out, "summary", "summary", summary_json(c, &t, o));
     for (int cls = 0; cls < XS_TAIL; cls++)
         free(t.mnemonics[cls]);
+    *found = (summary){t.count, t.status};
+    return true;
 }

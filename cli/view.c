@@ -99,6 +99,11 @@ static xs_disasm *open_disasm(const char *target)
     return NULL;
 }
 
+xs_disasm *view_disasm(const view *v)
+{
+    return v->disasm ? open_disasm(v->name) : NULL;
+}
+
 /* Ideal for the same architecture. The program's own extensions count, and compressed instructions
  * exist wherever there is one to look at, whatever the kernel was built with. */
 static void open_ideal(view *v, const char *isa)

@@ -19,12 +19,18 @@ static size_t size_at(const xs_decoder *d, const xs_text *text, size_t at)
     return d->sizes[xs_lookup(d, word_at(text, at))];
 }
 
-/* A walk over a whole section, data and all, may be out of step with one from the function's start. */
-static bool starts_hold(const xs_text *text, size_t granule)
+static bool starts_here(const xs_text *text, size_t at, size_t granule)
 {
-    if (!text->starts || text->function == XS_NO_FUNCTION) return text->starts != NULL;
-    return text->function / granule < text->size / granule &&
-           text->starts[text->function / granule] != XS_TAIL;
+    return text->starts[(at - text->starts_at) / granule] != XS_TAIL;
+}
+
+/* Whether starts are good for offset. A walk over a whole section, data and all, may be out of step with one
+ * from the function's start. */
+static bool starts_hold(const xs_text *text, size_t offset, size_t granule)
+{
+    if (!text->starts || offset < text->starts_at) return false;
+    if (text->function == XS_NO_FUNCTION || text->function < text->starts_at) return true;
+    return text->function / granule < text->size / granule && starts_here(text, text->function, granule);
 }
 
 bool xs_site_on_boundary(const xs_decoder *decoder, const xs_text *text, size_t offset)
@@ -32,27 +38,37 @@ bool xs_site_on_boundary(const xs_decoder *decoder, const xs_text *text, size_t 
     size_t granule = decoder->table->granule;
     if (offset >= text->size || text->size - offset < granule || offset % granule) return false;
     if (granule == 4) return true;
-    if (starts_hold(text, granule)) return text->starts[offset / granule] != XS_TAIL;
+    if (starts_hold(text, offset, granule)) return starts_here(text, offset, granule);
     size_t at = text->function == XS_NO_FUNCTION ? 0 : text->function;
     while (at < offset)
         at += size_at(decoder, text, at);
     return at == offset;
 }
 
+/* Step backwards, as far as it is known where instructions begin; starts[] is filled from its end. */
+static size_t step_back(const xs_text *text, size_t granule, size_t offset, size_t starts[SCAN_WINDOW])
+{
+    size_t count = 0, from = text->function;
+    if (granule != 4 && from < text->starts_at) from = text->starts_at;
+    for (size_t at = offset; at >= from + granule && count < SCAN_WINDOW;) {
+        at -= granule;
+        if (granule == 4 || starts_here(text, at, granule)) starts[SCAN_WINDOW - 1 - count++] = at;
+    }
+    return count;
+}
+
 /* Where the up to SCAN_WINDOW instructions before offset begin, nearest last; returns how many. */
 static size_t starts_before(const xs_decoder *d, const xs_text *text, size_t offset,
                             size_t starts[SCAN_WINDOW])
 {
-    size_t granule = d->table->granule, count = 0, at = text->function;
-    if (granule == 4 || starts_hold(text, granule)) { /* can be found backwards */
-        for (at = offset; at >= text->function + granule && count < SCAN_WINDOW;) {
-            at -= granule;
-            if (granule == 4 || text->starts[at / granule] != XS_TAIL) starts[SCAN_WINDOW - 1 - count++] = at;
-        }
+    size_t granule = d->table->granule, count = 0;
+    if (granule == 4 || starts_hold(text, offset, granule)) {
+        count = step_back(text, granule, offset, starts);
         memmove(starts, starts + SCAN_WINDOW - count, count * sizeof *starts);
-        return count;
+        if (granule == 4 || count == SCAN_WINDOW || text->function >= text->starts_at) return count;
+        count = 0; /* some are before what is known */
     }
-    for (; at < offset; at += size_at(d, text, at)) {
+    for (size_t at = text->function; at < offset; at += size_at(d, text, at)) {
         if (count == SCAN_WINDOW) memmove(starts, starts + 1, --count * sizeof *starts);
         starts[count++] = at;
     }

@@ -320,8 +320,11 @@ typedef struct xs_text {
     size_t size;
     uint64_t addr;   /* virtual address of bytes[0] */
     size_t function; /* offset in bytes of the start of the function the site is in, or XS_NO_FUNCTION */
-    const uint8_t
-        *starts; /* what xs_classify_text wrote for bytes, so that boundaries need no walk; or NULL */
+    /* What xs_classify_text wrote for the bytes from offset starts_at on, up to the site at least, so that
+     * boundaries need no walk from the function's start (one that begins before starts_at is taken to be in
+     * step with them); or NULL. */
+    const uint8_t *starts;
+    size_t starts_at;
 } xs_text;
 
 /* What happens to a probe at a site. */

@@ -41,7 +41,7 @@ static void check_vector(const row *r, void *arg)
     }
     put_word(bytes, probe, hex(r->field[2]));
     bool found = *r->field[0] == '1';
-    xs_text text = {bytes, sizeof bytes, 0x1000, found ? probe - offset : XS_NO_FUNCTION, NULL};
+    xs_text text = {bytes, sizeof bytes, 0x1000, found ? probe - offset : XS_NO_FUNCTION, NULL, 0};
     xs_site site;
     ck_assert(offset <= probe);
     ck_assert_int_eq(xs_site_decide(d, ideal_of(d), &text, probe, &site), XS_OK);
@@ -80,7 +80,7 @@ static void check_case(const row *r, void *unused)
     snprintf(target, sizeof target, "%s%s", r->field[0], strchr(r->field[0], '/') ? "" : "/7.3/uprobe");
     const xs_decoder *d = decoder_of(target);
     size_t size = text_from(r->field[2], bytes, at, &count);
-    xs_text text = {bytes, size, strtoull(r->field[1], NULL, 16), 0, NULL};
+    xs_text text = {bytes, size, strtoull(r->field[1], NULL, 16), 0, NULL, 0};
     for (char *c = strtok_r(r->field[3], " ", &save); c; c = strtok_r(NULL, " ", &save), i++) {
         xs_site site;
         ck_assert_msg(i < count, "%s:%u: more classes than words", r->path, r->line);
@@ -171,7 +171,7 @@ static void check_site(const row *r, void *unused)
     ck_assert_msg(r->count >= 10, "%s:%u: not ten fields", r->path, r->line);
     size_t size = text_from(r->field[3], bytes, at, &count);
     place p = {.row = r, .offset = strtoul(r->field[4], NULL, 10), .cls = class_named(r->field[5])};
-    p.text = (xs_text){bytes, size, strtoull(r->field[1], NULL, 16), XS_NO_FUNCTION, NULL};
+    p.text = (xs_text){bytes, size, strtoull(r->field[1], NULL, 16), XS_NO_FUNCTION, NULL, 0};
     if (strcmp(r->field[2], "-") != 0) p.text.function = strtoul(r->field[2], NULL, 10);
     p.hazards = hazards_named(r->field[8]);
     list_before(&p, at, count);
@@ -205,8 +205,8 @@ START_TEST(boundaries_are_those_of_a_walk)
         bytes[i] = (uint8_t)rng_next(&r);
     classify(d, bytes, sizeof bytes, starts, &left);
     for (size_t function = 0; function < 8; function += 2) {
-        xs_text text = {bytes, sizeof bytes, 0, function, NULL},
-                whole = {bytes, sizeof bytes, 0, XS_NO_FUNCTION, NULL};
+        xs_text text = {bytes, sizeof bytes, 0, function, NULL, 0},
+                whole = {bytes, sizeof bytes, 0, XS_NO_FUNCTION, NULL, 0};
         bool expected[sizeof bytes + 8] = {false};
         for (size_t at = function; at < sizeof bytes; at += (bytes[at] & 3) == 3 ? 4 : 2)
             expected[at] = true;
@@ -246,7 +246,7 @@ START_TEST(scan_with_and_without_starts)
     classify(ideal, bytes, size, starts, &left);
     for (size_t function = 0; function < size; function += 2) {
         if (starts[function / 2] == XS_TAIL) continue;
-        xs_text walked = {bytes, size, 0, function, NULL}, known = {bytes, size, 0, function, starts};
+        xs_text walked = {bytes, size, 0, function, NULL, 0}, known = {bytes, size, 0, function, starts, 0};
         for (size_t at = 0; at < size; at += 2) {
             if (starts[at / 2] == XS_TAIL) continue;
             if (xs_site_in_exclusive(ideal, &walked, at) != xs_site_in_exclusive(ideal, &known, at))
@@ -265,7 +265,7 @@ START_TEST(starts_out_of_step)
     uint8_t starts[5];
     size_t left;
     const xs_decoder *d = decoder_of("riscv64/7.3/kprobe"), *ideal = ideal_of(d);
-    xs_text text = {bytes, sizeof bytes, 0x1000, 2, starts};
+    xs_text text = {bytes, sizeof bytes, 0x1000, 2, starts, 0};
     ck_assert_uint_eq(classify(d, bytes, sizeof bytes, starts, &left), 4);
     ck_assert_uint_eq(starts[1], XS_TAIL);
     ck_assert(xs_site_on_boundary(d, &text, 2));
@@ -300,7 +300,7 @@ static const struct {
 START_TEST(outside_of_the_text)
 {
     const xs_decoder *d = decoder_of(outside[_i].target);
-    xs_text text = {(const uint8_t *)outside[_i].bytes, outside[_i].size, 0, 0, NULL};
+    xs_text text = {(const uint8_t *)outside[_i].bytes, outside[_i].size, 0, 0, NULL, 0};
     xs_site site;
     memset(&site, 0xee, sizeof site);
     ck_assert_int_eq(xs_site_decide(d, ideal_of(d), &text, outside[_i].offset, &site), outside[_i].status);
@@ -318,7 +318,7 @@ START_TEST(without_ideal)
 {
     static const uint8_t bytes[] = {0x20, 0x7c, 0x5f, 0xc8,
                                     0x40, 0,    0,    0x1c}; /* ldxr x0, [x1]; ldr s0, .+8 */
-    xs_text text = {bytes, sizeof bytes, 0, 0, NULL};
+    xs_text text = {bytes, sizeof bytes, 0, 0, NULL, 0};
     xs_site with, without;
     static const char *const targets[] = {"arm64/7.3/uprobe", "arm64/7.3/kprobe"};
     for (int i = 0; i < 2; i++) {
@@ -343,7 +343,7 @@ START_TEST(odd_length)
     memcpy(bytes, "\x01\x00\x01\x00\x01", 5);
     starts[0] = starts[1] = XS_SLOT;
     const xs_decoder *d = decoder_of("riscv64/7.3/kprobe"), *ideal = ideal_of(d);
-    xs_text text = {bytes, 5, 0, 0, starts};
+    xs_text text = {bytes, 5, 0, 0, starts, 0};
     xs_site site;
     ck_assert(xs_site_on_boundary(d, &text, 2));
     ck_assert(!xs_site_on_boundary(d, &text, 4));
