@@ -24,18 +24,37 @@ static void open_view(calls *c, const xs_image *image)
     c->opened = true;
 }
 
+/* As much of an instruction as there is. */
+static uint32_t first_word(const uint8_t *bytes, size_t avail)
+{
+    uint32_t low = (uint32_t)(bytes[0] | bytes[1] << 8);
+    return avail < 4 ? low : low | (uint32_t)(bytes[2] | bytes[3] << 8) << 16;
+}
+
+static void report_call(const view *v, const xs_range *range, size_t at, xs_call_found *found, void *arg)
+{
+    xs_insn insn;
+    if (xs_decode(v->decoder, range->bytes + at, (size_t)range->size - at, &insn) != XS_OK) return;
+    const int64_t *offset = jump_offset(v, &insn);
+    if (offset) found(arg, range->addr + at + (uint64_t)*offset);
+}
+
+/* Operands are for calls only: this goes over every word of a file. */
 static void scan_calls(void *context, const xs_image *image, const xs_range *range, xs_call_found *found,
                        void *arg)
 {
     calls *c = context;
     const view *v = &c->program->view;
-    xs_insn insn;
+    size_t count;
     open_view(c, image);
     if (c->status != STATUS_OK) return;
-    for (size_t at = 0; xs_decode(v->decoder, range->bytes + at, (size_t)range->size - at, &insn) == XS_OK;
-         at += insn.size) {
-        const int64_t *offset = insn.entry->rule->flow == XS_FLOW_CALL ? jump_offset(v, &insn) : NULL;
-        if (offset) found(arg, range->addr + at + (uint64_t)*offset);
+    const xs_entry *entries = xs_decoder_entries(v->decoder, &count);
+    for (size_t at = 0; range->size - at >= v->granule;) {
+        uint32_t word = first_word(range->bytes + at, (size_t)range->size - at);
+        const xs_rule *rule = entries[xs_lookup(v->decoder, word)].rule;
+        if (rule->flow == XS_FLOW_CALL) report_call(v, range, at, found, arg);
+        at += rule->width / 8u;
+        if (at > range->size) return;
     }
 }
 

@@ -23,6 +23,20 @@ static xs_status collect(xs_decoder *d)
     return XS_OK;
 }
 
+/* The length that all rules for this first byte agree on, down to one that matches every such word. */
+static uint8_t length_of(const xs_decoder *d, size_t first_byte)
+{
+    const uint64_t *row = d->index.rows + first_byte * d->index.words;
+    uint8_t length = 0;
+    for (size_t i = 0; i <= d->count; i++) {
+        if (!(row[i / 64] >> (i % 64) & 1)) continue;
+        if (length && length != d->sizes[i]) return 0;
+        length = d->sizes[i];
+        if ((d->entries[i].rule->mask & ~UINT32_C(255)) == 0) break;
+    }
+    return length;
+}
+
 xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_decoder **out)
 {
     *out = NULL;
@@ -41,7 +55,11 @@ xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_deco
         xs_index_add(&d->index, i, d->entries[i].rule->mask, d->entries[i].rule->value);
         d->classes[i] = (uint8_t)d->entries[i].decision->cls;
         d->sizes[i] = d->entries[i].rule->width / 8;
+        d->steps[i] = table->steps + d->entries[i].rule->piece_index;
+        d->step_count[i] = (uint8_t)d->entries[i].rule->piece_count;
     }
+    for (size_t byte = 0; byte < 256; byte++)
+        d->lengths[byte] = length_of(d, byte);
     *out = d;
     return XS_OK;
 }

@@ -51,6 +51,15 @@ typedef struct names {
     size_t count;
 } names;
 
+/* A piece, and behind an operand's last one what makes it a number; an operand's pieces are together. */
+typedef struct xs_step {
+    uint32_t mask; /* of the piece, at bit 0 */
+    uint8_t lsb, to, operand;
+    bool last;
+    uint64_t sign; /* the operand's sign bit, 0: it has none */
+    int32_t base;
+} xs_step;
+
 struct xs_table {
     char *text; /* the file, cut into NUL-terminated tokens; every name points into it */
     names archs, modes, exts;
@@ -74,6 +83,7 @@ struct xs_table {
     xs_rule *rules;
     size_t rule_count;
     xs_piece *pieces;
+    xs_step *steps; /* parallel to pieces, rule by rule */
     size_t piece_count;
     xs_decision *decisions;
     when *whens; /* parallel to decisions */
@@ -93,21 +103,19 @@ bool xs_index_open(xs_index *index, size_t rules);
 void xs_index_add(xs_index *index, size_t rule, uint32_t mask, uint32_t value);
 void xs_index_close(xs_index *index);
 
-/* The first rule that matches; the last rule must match every word. */
+/* The first rule that matches; the last rule must match every word. Up to 64 rules, as most kernels' tables
+ * have once their instructions of one class are one, take no loop. */
 static inline size_t xs_index_find(const xs_index *index, uint32_t word)
 {
+    const uint64_t *rows = index->rows;
+    const size_t a = word & 255, b = 256 + (word >> 8 & 255), c = 512 + (word >> 16 & 255),
+                 e = 768 + (word >> 24);
     const size_t n = index->words;
-    const uint64_t *a = index->rows + (word & 255) * n, *b = index->rows + (256 + (word >> 8 & 255)) * n;
-    const uint64_t *c = index->rows + (512 + (word >> 16 & 255)) * n,
-                   *e = index->rows + (768 + (word >> 24)) * n;
-    size_t i = 0;
-    uint64_t set = a[0] & b[0] & c[0] & e[0];
-    if (n == 1) return (size_t)__builtin_ctzll(set); /* a kernel's rules, most often: worth a path */
-    while (set == 0) {
-        i++;
-        set = a[i] & b[i] & c[i] & e[i];
+    if (n == 1) return (size_t)__builtin_ctzll(rows[a] & rows[b] & rows[c] & rows[e]);
+    for (size_t i = 0;; i++) {
+        uint64_t set = rows[a * n + i] & rows[b * n + i] & rows[c * n + i] & rows[e * n + i];
+        if (set) return i * 64 + (size_t)__builtin_ctzll(set);
     }
-    return i * 64 + (size_t)__builtin_ctzll(set);
 }
 
 /* Little-endian, whatever the host is. */
@@ -126,7 +134,9 @@ struct xs_decoder {
     xs_target target;
     size_t count, scan_count; /* entries without the last one, no-rule */
     xs_index index;           /* of the entries */
-    uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1];
+    uint8_t lengths[256];     /* bytes of an instruction by its first byte, 0: that is not enough to tell */
+    uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1], step_count[XS_MAX_RULES + 1];
+    const xs_step *steps[XS_MAX_RULES + 1];
     xs_entry entries[XS_MAX_RULES + 1];
     xs_entry scan[XS_MAX_RULES];
 };
@@ -175,8 +185,20 @@ int xs_kernel_find(const xs_table *table, const char *name); /* index or -1 */
 const xs_decision *xs_rule_decision(const xs_table *table, const xs_rule *rule, const xs_target *target);
 
 /* operands.c */
+bool xs_steps_make(xs_table *table);                        /* false: no memory */
 int xs_quirk_find(const xs_table *table, const char *name); /* index or -1 */
 int xs_operand_find(const xs_table *table, const char *name);
+
+static inline void xs_steps_take(const xs_step *step, size_t count, uint32_t word, int64_t *op)
+{
+    uint64_t value = 0;
+    for (const xs_step *end = step + count; step < end; step++) {
+        value |= (uint64_t)(word >> step->lsb & step->mask) << step->to;
+        if (!step->last) continue;
+        op[step->operand] = (int64_t)((value ^ step->sign) - step->sign) + step->base;
+        value = 0;
+    }
+}
 
 static inline bool xs_matches(const xs_rule *rule, uint32_t word)
 {

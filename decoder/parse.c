@@ -476,6 +476,7 @@ xs_table *xs_table_parse(const char *text, size_t len, xs_diag *diags, size_t ma
         xs_report(diags, max, &p.diag_count, 0, 0, "not-text", "the file has a NUL byte");
     else
         parse_text(&p);
+    if (!p.diag_count && !xs_steps_make(p.table)) p.no_memory = true;
     *count = p.no_memory ? 0 : p.diag_count;
     if (p.no_memory || p.diag_count) {
         xs_table_free(p.table);
@@ -491,6 +492,7 @@ void xs_table_free(xs_table *table)
     free(table->text);
     free(table->rules);
     free(table->pieces);
+    free(table->steps);
     free(table->decisions);
     free(table->whens);
     free(table);
