@@ -99,6 +99,13 @@ static uint32_t random_word(const xs_rule *rule, xs_rng *r)
     return (uint32_t)(xs_rng_next(r) & bits_below(rule->width) & ~rule->mask) | rule->value;
 }
 
+/* A word of that rule, or one that misses it by a bit: what the rule leaves to a wider one is there. */
+static uint32_t word_near(const xs_table *table, const xs_rule *rule, xs_rng *r)
+{
+    uint32_t word = is_wide(rule) ? random_word(rule, r) : xs_generate_from_rule(table, rule, r);
+    return xs_rng_below(r, 2) ? word : word ^ UINT32_C(1) << xs_rng_below(r, rule->width);
+}
+
 bool xs_generate_word(const xs_decoder *decoder, size_t entry, xs_rng *r, uint32_t *word)
 {
     size_t count, rules;
@@ -106,9 +113,12 @@ bool xs_generate_word(const xs_decoder *decoder, size_t entry, xs_rng *r, uint32
     const xs_rule *own = xs_decoder_entries(decoder, &count)[entry].rule,
                   *all = xs_table_rules(table, &rules);
     for (unsigned i = 0; i < 512; i++) {
-        const xs_rule *rule = is_wide(own) && i % 2 == 0 ? &all[xs_rng_below(r, (unsigned)rules)] : own;
+        bool other = is_wide(own) && i % 2 == 0;
+        const xs_rule *rule = other ? &all[xs_rng_below(r, (unsigned)rules)] : own;
         if (rule->width != own->width || rule->scan) continue;
-        *word = is_wide(rule) ? random_word(rule, r) : xs_generate_from_rule(table, rule, r);
+        *word = other           ? word_near(table, rule, r)
+                : is_wide(rule) ? random_word(rule, r)
+                                : xs_generate_from_rule(table, rule, r);
         if (xs_lookup(decoder, *word) == entry) return true;
     }
     *word = 0;

@@ -31,7 +31,7 @@ uint32_t xs_generate_from_rule(const xs_table *table, const xs_rule *rule, xs_rn
 uint32_t xs_generate_with(const xs_table *table, const xs_rule *rule, unsigned operand, uint64_t value);
 
 /* A word that the decoder gives to this entry, whatever stands before it. A rule that fixes few bits gets
- * half of its words from the other rules of the table. false: none was found. */
+ * half of its words from the other rules of the table, or a bit beside them. false: none was found. */
 bool xs_generate_word(const xs_decoder *decoder, size_t entry, xs_rng *r, uint32_t *word);
 
 /* A number at an edge: 0, 1, -1, around 2^31, 2^32, 2^63, a page, one bit, small, or random. */
