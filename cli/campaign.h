@@ -87,6 +87,12 @@ void json_add_number(json_object *to, const char *key, uint64_t value);
 uint64_t json_number(json_object *from, const char *key);
 const char *json_text(json_object *from, const char *key);
 
+/* lockstep_known.c: divergences.txt in the report. */
+void known_add(json_object *report, const part *pt);
+bool known_not_run(json_object *report, json_object *rule); /* no check, and a line says why */
+bool known_wrong(json_object *report);                      /* lines nobody needs, rules that need one */
+void known_print(FILE *f, json_object *report);
+
 /* lockstep_failure.c */
 json_object *failure_json(const part *pt, const xs_case *c, const xs_check *k);
 json_object *slot_failure_json(const part *pt, const xs_case *c, const xs_slot_check *k);

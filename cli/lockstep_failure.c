@@ -95,6 +95,12 @@ static json_object *failure_begin(const part *pt, const xs_case *c, uint32_t wor
     return f;
 }
 
+/* What Unicorn ran in place of a word that it does not know. */
+static void add_ran(json_object *f, const xs_case *c, uint32_t word, uint32_t ran)
+{
+    if (ran != word) json_object_object_add(f, "ran", json_hex(ran, c->e->rule->width / 4));
+}
+
 static json_object *end_json(const xs_oracle_arch *a, const char *status, bool faulted, uint64_t addr,
                              const xs_any_cpu *cpu, const xs_any_cpu *start)
 {
@@ -122,6 +128,7 @@ json_object *failure_json(const part *pt, const xs_case *c, const xs_check *k)
 {
     const xs_oracle_arch *a = pt->cases.arch;
     json_object *f = failure_begin(pt, c, k->word, k->at, state_json(a, &k->start, NULL), memory_json(k));
+    add_ran(f, c, k->word, k->ran);
     add_differs(f, a, k->differs, k->differs >> XS_FIELD_REGISTER & 1 ? k->registers : 0);
     bool faulted = k->status == XS_SIM_LOAD_FAULT || k->status == XS_SIM_STORE_FAULT,
          theirs = k->end == XS_END_LOAD_FAULT || k->end == XS_END_STORE_FAULT;
@@ -142,6 +149,7 @@ json_object *slot_failure_json(const part *pt, const xs_case *c, const xs_slot_c
 {
     const xs_oracle_arch *a = pt->cases.arch;
     json_object *f = failure_begin(pt, c, k->word, k->at, state_json(a, &k->start, NULL), NULL);
+    add_ran(f, c, k->word, k->ran);
     xs_any_cpu away = k->start;
     unsigned fields = (unsigned)k->end << XS_FIELD_END | (unsigned)k->fault << XS_FIELD_FAULT |
                       (unsigned)k->pc << XS_FIELD_PC | (unsigned)k->memory << XS_FIELD_MEMORY;
@@ -195,6 +203,8 @@ void failure_print(FILE *f, json_object *k)
         fprintf(f, "%s%s", i ? "," : ", hazard ",
                 json_object_get_string(json_object_array_get_idx(hazards, i)));
     fputc('\n', f);
+    if (json_object_object_get(k, "ran"))
+        fprintf(f, "  ran     %s, which does the same and which Unicorn knows\n", json_text(k, "ran"));
     fputs("  differs", f);
     for (size_t i = 0; i < json_object_array_length(differs); i++)
         fprintf(f, "%s %s", i ? "," : "", json_object_get_string(json_object_array_get_idx(differs, i)));

@@ -9,7 +9,7 @@
 /* What all shards of a run have in common. */
 static const char *const common[] = {"version", "seed", "class",    "target", "table", "table_sum",
                                      "rule",    "file", "file_sum", "count",  "time",  "states"};
-static const char *const lists[] = {"summary", "rules", "divergences", "failures"};
+static const char *const lists[] = {"summary", "rules", "divergences", "run_as", "not_run", "failures"};
 
 static bool same_value(json_object *a, json_object *b, const char *key)
 {
@@ -152,15 +152,18 @@ static void add_seconds(json_object *to, json_object *from)
 static void add_report(json_object *to, json_object *from)
 {
     static const char *const rule_keys[] = {"arch", "rule", "handler", "target", NULL};
-    static const char *const rule_counters[] = {"words",       "checks",      "faults",
-                                                "unsupported", "unstable",    "diverged",
-                                                "differences", "ungenerated", NULL};
+    static const char *const rule_counters[] = {"words",    "checks",   "faults",      "unsupported",
+                                                "unstable", "diverged", "differences", "ungenerated",
+                                                "run_as",   NULL};
     static const char *const line_keys[] = {"arch", "line", "about", "field", "ours", "theirs", NULL};
     static const char *const line_counters[] = {"tested", "used", NULL};
+    static const char *const known_keys[] = {"arch", "line", "rule", "as", "why", NULL};
     static const char *const failure_keys[] = {"arch", "rule", "told", "target", NULL}, *const none[] = {
                                                                                             NULL};
     add_list(to, from, "rules", rule_keys, rule_counters);
     add_list(to, from, "divergences", line_keys, line_counters);
+    add_list(to, from, "run_as", known_keys, line_counters);
+    add_list(to, from, "not_run", known_keys, none);
     add_list(to, from, "failures", failure_keys, none);
     add_seconds(to, from);
 }

@@ -58,11 +58,13 @@ json_object *report_new(const plan *p)
     json_object_object_add(r, "summary", json_object_new_array());
     json_object_object_add(r, "rules", json_object_new_array());
     json_object_object_add(r, "divergences", json_object_new_array());
+    json_object_object_add(r, "run_as", json_object_new_array());
+    json_object_object_add(r, "not_run", json_object_new_array());
     json_object_object_add(r, "failures", json_object_new_array());
     return r;
 }
 
-/* ---- rules, divergences ---------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------------- */
 
 static json_object *rule_json(const part *pt, const xs_case *c, const tally *t)
 {
@@ -82,23 +84,7 @@ static json_object *rule_json(const part *pt, const xs_case *c, const tally *t)
     json_add_number(row, "diverged", n->diverged);
     json_add_number(row, "differences", slots ? s->differences : n->differences);
     json_add_number(row, "ungenerated", slots ? s->ungenerated : n->ungenerated);
-    return row;
-}
-
-static json_object *divergence_json(const part *pt, const xs_divergence *d)
-{
-    json_object *row = json_object_new_object();
-    char word[16];
-    snprintf(word, sizeof word, "0x%08" PRIx32, d->word);
-    json_add_text(row, "arch", pt->cases.arch->name);
-    json_add_number(row, "line", d->line);
-    json_add_text(row, "about", *d->rule ? d->rule : word);
-    json_add_text(row, "field", xs_field_name(d->field));
-    json_add_text(row, "ours", d->ours);
-    json_add_text(row, "theirs", d->theirs);
-    json_add_number(row, "tested", d->tested);
-    json_add_number(row, "used", d->used);
-    json_add_text(row, "reason", d->reason);
+    json_add_number(row, "run_as", slots ? s->run_as : n->run_as);
     return row;
 }
 
@@ -129,8 +115,7 @@ static void add_race(json_object *to, const part *pt)
 void report_add(json_object *report, const part *pt)
 {
     json_object *rules = json_object_object_get(report, "rules"),
-                *failures = json_object_object_get(report, "failures"),
-                *divergences = json_object_object_get(report, "divergences");
+                *failures = json_object_object_get(report, "failures");
     json_object *time = json_object_new_object();
     for (size_t i = 0; i < pt->cases.count; i++) {
         const tally *t = &pt->sum[i];
@@ -140,8 +125,7 @@ void report_add(json_object *report, const part *pt)
         for (unsigned k = 0; k < t->proof_count; k++)
             json_object_array_add(failures, slot_failure_json(pt, c, &t->proofs[k]));
     }
-    for (unsigned i = 0; !pt->p->slots && i < pt->divergences.count; i++)
-        json_object_array_add(divergences, divergence_json(pt, &pt->divergences.list[i]));
+    known_add(report, pt);
     if (pt->interrupted) json_object_object_add(report, "interrupted", json_object_new_boolean(1));
     json_add_text(time, "arch", pt->cases.arch->name);
     if (pt->p->plain) add_race(time, pt);
@@ -150,21 +134,25 @@ void report_add(json_object *report, const part *pt)
     report_total(report);
 }
 
-static void total_arch(json_object *rules, json_object *total)
+static void total_arch(json_object *report, json_object *total)
 {
-    static const char *const keys[] = {"words",    "checks",   "faults",      "unsupported",
-                                       "unstable", "diverged", "differences", "ungenerated"};
+    static const char *const keys[] = {"words",    "checks",      "faults",      "unsupported", "unstable",
+                                       "diverged", "differences", "ungenerated", "run_as"};
+    json_object *rules = json_object_object_get(report, "rules");
     const char *arch = json_text(total, "arch");
-    uint64_t count = 0, untested = 0, sums[sizeof keys / sizeof *keys] = {0};
+    uint64_t count = 0, untested = 0, listed = 0, sums[sizeof keys / sizeof *keys] = {0};
     for (size_t i = 0; i < json_object_array_length(rules); i++) {
         json_object *row = json_object_array_get_idx(rules, i);
         if (strcmp(json_text(row, "arch"), arch) != 0) continue;
         count++;
-        untested += json_number(row, "checks") == 0;
+        bool is_listed = known_not_run(report, row);
+        listed += is_listed;
+        untested += !is_listed && json_number(row, "checks") == 0;
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             sums[k] += json_number(row, keys[k]);
     }
     json_add_number(total, "rules", count);
+    json_add_number(total, "not_run_rules", listed);
     json_add_number(total, "unchecked_rules", untested);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         json_add_number(total, keys[k], sums[k]);
@@ -177,24 +165,15 @@ void report_total(json_object *report)
 {
     json_object *summary = json_object_object_get(report, "summary");
     for (size_t i = 0; i < json_object_array_length(summary); i++)
-        total_arch(json_object_object_get(report, "rules"), json_object_array_get_idx(summary, i));
-}
-
-static bool is_stale(json_object *divergence)
-{
-    xs_divergence d = {.tested = json_number(divergence, "tested"), .used = json_number(divergence, "used")};
-    return xs_divergence_stale(&d);
+        total_arch(report, json_object_array_get_idx(summary, i));
 }
 
 int report_status(json_object *report)
 {
-    json_object *divergences = json_object_object_get(report, "divergences"),
-                *summary = json_object_object_get(report, "summary");
-    int status = STATUS_OK;
+    json_object *summary = json_object_object_get(report, "summary");
+    int status = known_wrong(report) ? STATUS_FOUND : STATUS_OK;
     for (size_t i = 0; i < json_object_array_length(summary); i++)
         if (json_number(json_object_array_get_idx(summary, i), "differences")) status = STATUS_FOUND;
-    for (size_t i = 0; i < json_object_array_length(divergences); i++)
-        if (is_stale(json_object_array_get_idx(divergences, i))) status = STATUS_FOUND;
     return status;
 }
 
@@ -213,29 +192,22 @@ static const column rule_columns[] = {{"arch", "ARCH", 8},
 
 static void print_summary(FILE *f, json_object *report)
 {
-    json_object *summary = json_object_object_get(report, "summary"),
-                *divergences = json_object_object_get(report, "divergences");
+    json_object *summary = json_object_object_get(report, "summary");
     for (size_t i = 0; i < json_object_array_length(summary); i++) {
         json_object *t = json_object_array_get_idx(summary, i);
         fprintf(f,
                 "%s: %" PRIu64 " checks of %" PRIu64 " words by %" PRIu64 " rules, %" PRIu64
                 " differences, %" PRIu64 " explained, %" PRIu64 " words unsupported, %" PRIu64
-                " rules without a check; %.2f s, %" PRIu64 " checks/s\n",
+                " rules not run, %" PRIu64 " without a check; %.2f s, %" PRIu64 " checks/s\n",
                 json_text(t, "arch"), json_number(t, "checks"), json_number(t, "words"),
                 json_number(t, "rules"), json_number(t, "differences"), json_number(t, "diverged"),
-                json_number(t, "unsupported"), json_number(t, "unchecked_rules"),
+                json_number(t, "unsupported"), json_number(t, "not_run_rules"),
+                json_number(t, "unchecked_rules"),
                 json_object_get_double(json_object_object_get(t, "seconds")), json_number(t, "rate"));
         if (json_object_object_get(t, "ratio"))
             fprintf(f, "%s: %" PRIu64 " checks/s of CPU time, %" PRIu64 " by the plain pattern: %.1f times\n",
                     json_text(t, "arch"), json_number(t, "cpu_rate"), json_number(t, "plain_cpu_rate"),
                     json_object_get_double(json_object_object_get(t, "ratio")));
-    }
-    for (size_t i = 0; i < json_object_array_length(divergences); i++) {
-        json_object *d = json_object_array_get_idx(divergences, i);
-        if (is_stale(d))
-            fprintf(f, "%s: divergences line %" PRIu64 " is no longer needed: %s %s %s %s\n",
-                    json_text(d, "arch"), json_number(d, "line"), json_text(d, "about"),
-                    json_text(d, "field"), json_text(d, "ours"), json_text(d, "theirs"));
     }
     if (json_object_get_boolean(json_object_object_get(report, "interrupted"))) fputs("interrupted\n", f);
 }
@@ -271,6 +243,7 @@ int report_write(const options *o, json_object *report)
     write_lists(&out, report);
     if (o->format == FORMAT_TEXT) {
         fputc('\n', out.f);
+        known_print(out.f, report);
         print_summary(out.f, report);
     }
     return output_close(&out, STATUS_OK);

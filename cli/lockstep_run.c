@@ -168,6 +168,10 @@ static int add_up(part *pt)
             pt->divergences.list[d].tested += pt->workers[w].divergences.list[d].tested;
             pt->divergences.list[d].used += pt->workers[w].divergences.list[d].used;
         }
+        for (unsigned r = 0; r < pt->divergences.run_as_count; r++) {
+            pt->divergences.run_as[r].tested += pt->workers[w].divergences.run_as[r].tested;
+            pt->divergences.run_as[r].used += pt->workers[w].divergences.run_as[r].used;
+        }
         if (!pt->workers[w].done)
             status = complain(STATUS_INTERNAL, "%s: the oracle failed: %s", pt->cases.arch->name,
                               *pt->workers[w].why ? pt->workers[w].why : "a worker ended early");

@@ -145,7 +145,8 @@ void worker_run(part *pt, unsigned number)
     worker *w = &pt->workers[number];
     const xs_place *place = pt->has_place ? &pt->place : NULL;
     xs_lockstep *ls = xs_lockstep_open(&pt->cases, &w->divergences, place, false, w->why, sizeof w->why),
-                *plain = pt->p->plain ? xs_lockstep_open(&pt->cases, NULL, place, true, w->why, sizeof w->why)
+                *plain = pt->p->plain ? xs_lockstep_open(&pt->cases, &w->divergences, place, true, w->why,
+                                                         sizeof w->why)
                                       : NULL;
     if (!ls || (pt->p->plain && !plain)) return;
     *w->why = '\0';

@@ -106,18 +106,26 @@ static bool ended(xs_oracle *o, xs_end end, void *context)
 
 /* ---- one word -------------------------------------------------------------------------------- */
 
+bool xs_put_word(xs_lockstep *ls, uint64_t at)
+{
+    uint8_t bytes[4] = {(uint8_t)ls->ran, (uint8_t)(ls->ran >> 8), (uint8_t)(ls->ran >> 16),
+                        (uint8_t)(ls->ran >> 24)};
+    return xs_oracle_code(ls->o, at, bytes, ls->size);
+}
+
 bool xs_place_word(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at)
 {
     uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)};
     xs_insn insn;
     ls->c = c;
     ls->word = word;
+    ls->ran = xs_equal_word(ls, word);
     ls->at = at;
     ls->size = c->e->rule->width / 8;
     ls->unsupported = false;
     if (xs_decode(c->decoder, bytes, sizeof bytes, &insn) != XS_OK || insn.entry != c->e) return false;
     if (c->simulator) xs_site_prepare(c->simulator, &insn, &ls->site);
-    return xs_oracle_code(ls->o, at, bytes, ls->size);
+    return xs_put_word(ls, at);
 }
 
 /* Unicorn translates what it finds where it lands, and there are words at which it aborts. */
@@ -157,6 +165,7 @@ bool xs_lockstep_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_
     ls->counts = counts;
     ls->first = first;
     ls->quiet = 0;
+    uint64_t before = counts->checks;
     if (first) first->differs = 0;
     if (!xs_place_word(ls, c, word, at)) return false;
     counts->words++;
@@ -167,6 +176,7 @@ bool xs_lockstep_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_
     if (!xs_oracle_set(ls->o, &ls->start) || !xs_oracle_run(ls->o, at, ended, ls)) return false;
     xs_word_clear(ls);
     counts->unsupported += ls->unsupported;
+    counts->run_as += xs_equal_count(ls, counts->checks - before);
     xs_count_quiet(ls);
     compare_all_memory(ls);
     return true;
@@ -290,7 +300,7 @@ xs_lockstep *xs_lockstep_open(const xs_cases *cases, xs_divergences *divergences
     ls->bus = (xs_bus){load, store, ls};
     ls->mine = calloc(1, XS_DATA);
     if (ls->mine) ls->o = open_around(ls, place ? place : &usual, plain, why, size);
-    if (ls->o) return ls;
+    if (ls->o && xs_equal_open(ls, plain, why, size)) return ls;
     xs_lockstep_close(ls);
     return NULL;
 }
@@ -318,7 +328,8 @@ uint64_t xs_lockstep_plain(xs_lockstep *ls, const xs_case *c, uint64_t seed, uin
     uint64_t at = xs_lockstep_place(ls, &r, c->e->rule->width / 8);
     ls->rng = &r;
     if (!xs_place_word(ls, c, word, at)) return 0;
-    uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)};
+    const uint8_t bytes[4] = {(uint8_t)ls->ran, (uint8_t)(ls->ran >> 8), (uint8_t)(ls->ran >> 16),
+                              (uint8_t)(ls->ran >> 24)};
     xs_shape_find(ls);
     if (ls->shape.base >= 0) xs_fill_memory(ls);
     memcpy(ls->o->data, ls->mine, XS_DATA);

@@ -73,16 +73,35 @@ typedef struct xs_divergence {
     uint64_t tested, used; /* checks of that rule in which it could have applied, and did */
 } xs_divergence;
 
-enum { XS_DIVERGENCES = 64, XS_DIVERGENCE_ENOUGH = 2000 };
+/* RULE runs-as AS "reason": Unicorn does not know RULE, and the architecture says that it does what AS does.
+ */
+typedef struct xs_run_as {
+    char rule[40], as[40], reason[400];
+    unsigned line;
+    uint64_t tested, used; /* checks of RULE, and those in which AS stood in: none when Unicorn knows RULE */
+} xs_run_as;
+
+/* RULE not-run "why" "sound": no word of RULE runs in Unicorn; why it is right all the same. */
+typedef struct xs_not_run {
+    char rule[40], why[400], sound[400];
+    unsigned line;
+} xs_not_run;
+
+enum { XS_DIVERGENCES = 64, XS_RUN_AS = 8, XS_NOT_RUN = 48 };
+enum { XS_DIVERGENCE_ENOUGH = 2000 }; /* checks after which a line that was never needed is not needed */
+enum { XS_NOT_RUN_ENOUGH = 1000 };    /* words after which a rule of which none has run needs a line */
 typedef struct xs_divergences {
     xs_divergence list[XS_DIVERGENCES];
-    unsigned count;
+    xs_run_as run_as[XS_RUN_AS];
+    xs_not_run not_run[XS_NOT_RUN];
+    unsigned count, run_as_count, not_run_count;
 } xs_divergences;
 
-/* Lines of: rule, * or 0xWORD, field, ours, theirs, "reason". false: why names the line. */
+/* Lines of: rule, * or 0xWORD, field, ours, theirs, "reason"; and the two above. false: why names the line.
+ */
 bool xs_divergences_parse(const char *text, xs_divergences *out, char *why, size_t size);
 /* An entry that was looked at often enough and never applied: no longer needed. */
-bool xs_divergence_stale(const xs_divergence *d);
+bool xs_divergence_stale(uint64_t tested, uint64_t used);
 
 /* ---- a check --------------------------------------------------------------------------------------- */
 
@@ -97,7 +116,7 @@ typedef struct xs_touch {
 
 /* Everything about one check. */
 typedef struct xs_check {
-    uint32_t word;
+    uint32_t word, ran; /* ran: by Unicorn, another one when a line says that it runs as that */
     uint64_t at;
     xs_any_cpu start, ours, theirs;
     xs_sim_status status; /* ours */
@@ -120,6 +139,7 @@ typedef struct xs_counts {
     uint64_t diverged;    /* checks that a line of divergences.txt explains */
     uint64_t differences; /* checks that nothing explains */
     uint64_t ungenerated; /* no word of the rule was found */
+    uint64_t run_as;      /* checks in which Unicorn ran another encoding that does the same */
 } xs_counts;
 
 typedef struct xs_lockstep xs_lockstep;
@@ -178,7 +198,7 @@ typedef struct xs_effect {
 
 /* A word at its own address and in a slot: the proof that it is not position-independent. */
 typedef struct xs_slot_check {
-    uint32_t word;
+    uint32_t word, ran;
     uint64_t at, slot;
     xs_any_cpu start;
     xs_effect home, away;
@@ -193,6 +213,7 @@ typedef struct xs_slot_counts {
     uint64_t unstable;    /* words that do not even do the same twice at one place: clocks, random numbers */
     uint64_t differences; /* checks */
     uint64_t ungenerated;
+    uint64_t run_as; /* as above */
 } xs_slot_counts;
 
 /* As xs_lockstep_word and xs_lockstep_given, for a slot rule. *first is written when it is not NULL; only

@@ -97,7 +97,8 @@ static bool same_fault(const xs_lockstep *ls, const xs_check *check)
 
 bool xs_compare(xs_lockstep *ls, xs_end end, xs_check *check)
 {
-    *check = (xs_check){.word = ls->word, .at = ls->at, .status = ls->status, .fault = ls->fault, .end = end};
+    *check = (xs_check){.word = ls->word, .ran = ls->ran, .at = ls->at, .status = ls->status, .end = end};
+    check->fault = ls->fault;
     check->start = ls->start;
     check->ours = ls->ours;
     check->theirs = ls->o->cpu;

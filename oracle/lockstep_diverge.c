@@ -14,14 +14,35 @@ const char *xs_field_name(xs_field field)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static bool parse_line(const char *line, xs_divergence *d)
+static bool is_end(const char *line, int at)
+{
+    return at > 0 && line[at] == '\0';
+}
+
+static bool parse_run_as(const char *line, xs_run_as *r)
+{
+    int at = 0;
+    *r = (xs_run_as){0};
+    return sscanf(line, "%39s runs-as %39s \"%399[^\"]\" %n", r->rule, r->as, r->reason, &at) == 3 &&
+           is_end(line, at);
+}
+
+static bool parse_not_run(const char *line, xs_not_run *n)
+{
+    int at = 0;
+    *n = (xs_not_run){0};
+    return sscanf(line, "%39s not-run \"%399[^\"]\" \"%399[^\"]\" %n", n->rule, n->why, n->sound, &at) == 3 &&
+           is_end(line, at);
+}
+
+static bool parse_divergence(const char *line, xs_divergence *d)
 {
     char field[16], subject[40];
     int at = 0;
     *d = (xs_divergence){0};
     if (sscanf(line, "%39s %15s %23s %23s \"%199[^\"]\" %n", subject, field, d->ours, d->theirs, d->reason,
                &at) != 5 ||
-        at == 0 || line[at] != '\0')
+        !is_end(line, at))
         return false;
     if (strncmp(subject, "0x", 2) == 0)
         d->word = (uint32_t)strtoul(subject, NULL, 16);
@@ -35,29 +56,51 @@ static bool parse_line(const char *line, xs_divergence *d)
     return false;
 }
 
-bool xs_divergences_parse(const char *text, xs_divergences *out, char *why, size_t size)
+static bool parse_line(const char *line, unsigned number, xs_divergences *out)
 {
-    unsigned number = 0;
-    *out = (xs_divergences){0};
-    while (*text) {
-        char line[400];
-        size_t len = strcspn(text, "\n");
-        number++;
-        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
-        text += len + (text[len] == '\n');
-        if (line[strspn(line, " \t\r")] == '\0' || *line == '#') continue;
-        if (out->count == XS_DIVERGENCES || len >= sizeof line || !parse_line(line, &out->list[out->count])) {
-            snprintf(why, size, "line %u is not: RULE|0xWORD FIELD OURS THEIRS \"reason\"", number);
+    char verb[16] = "";
+    sscanf(line, "%*s %15s", verb);
+    if (strcmp(verb, "runs-as") == 0) {
+        if (out->run_as_count == XS_RUN_AS || !parse_run_as(line, &out->run_as[out->run_as_count]))
             return false;
-        }
+        out->run_as[out->run_as_count++].line = number;
+    } else if (strcmp(verb, "not-run") == 0) {
+        if (out->not_run_count == XS_NOT_RUN || !parse_not_run(line, &out->not_run[out->not_run_count]))
+            return false;
+        out->not_run[out->not_run_count++].line = number;
+    } else {
+        if (out->count == XS_DIVERGENCES || !parse_divergence(line, &out->list[out->count])) return false;
         out->list[out->count++].line = number;
     }
     return true;
 }
 
-bool xs_divergence_stale(const xs_divergence *d)
+bool xs_divergences_parse(const char *text, xs_divergences *out, char *why, size_t size)
 {
-    return d->used == 0 && d->tested >= XS_DIVERGENCE_ENOUGH;
+    unsigned number = 0;
+    *out = (xs_divergences){0};
+    while (*text) {
+        char line[1000];
+        size_t len = strcspn(text, "\n");
+        number++;
+        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
+        text += len + (text[len] == '\n');
+        if (line[strspn(line, " \t\r")] == '\0' || *line == '#') continue;
+        if (len >= sizeof line || !parse_line(line, number, out)) {
+            snprintf(
+                why, size,
+                "line %u is not: RULE|0xWORD FIELD OURS THEIRS \"reason\", RULE runs-as RULE \"reason\" or "
+                "RULE not-run \"why\" \"why it is sound\"",
+                number);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool xs_divergence_stale(uint64_t tested, uint64_t used)
+{
+    return used == 0 && tested >= XS_DIVERGENCE_ENOUGH;
 }
 
 /* ---- what differs, in the words of the file ---------------------------------------------------- */

@@ -15,11 +15,20 @@ typedef struct xs_shape {
     uint64_t literal;            /* address of an access that depends on the pc alone; 0: none */
 } xs_shape;
 
+/* A line of runs-as, with its rules found. */
+typedef struct xs_equal {
+    const xs_rule *rule, *as;
+    xs_run_as *line;
+    bool known; /* Unicorn runs the rule itself */
+} xs_equal;
+
 struct xs_lockstep {
     const xs_cases *cases;
     const xs_oracle_arch *arch;
     xs_oracle *o;
     xs_divergences *divergences;
+    xs_equal equal[XS_RUN_AS];
+    unsigned equal_count;
     uint64_t reach, window, window_size; /* where words are put */
     uint8_t *mine;                       /* our data region */
     xs_bus bus;
@@ -30,7 +39,7 @@ struct xs_lockstep {
     uint8_t wanted[16]; /* the last store's bytes, done or refused */
     /* the word at hand */
     const xs_case *c;
-    uint32_t word;
+    uint32_t word, ran; /* ours, and the one that Unicorn runs: the same unless it runs as another */
     unsigned size;
     uint64_t at;
     xs_prepared site;
@@ -68,9 +77,15 @@ bool xs_explained(xs_lockstep *ls, xs_check *check);
 /* Lines that could have applied to the checks that were quiet. */
 void xs_count_quiet(xs_lockstep *ls);
 
+/* lockstep_equal.c: find the rules of the lines; false: a line makes no sense (why), or the oracle failed. */
+bool xs_equal_open(xs_lockstep *ls, bool plain, char *why, size_t size);
+uint32_t xs_equal_word(const xs_lockstep *ls, uint32_t word);    /* what Unicorn runs for it */
+uint64_t xs_equal_count(const xs_lockstep *ls, uint64_t checks); /* of this word: those that ran as another */
+
 /* lockstep.c */
 void xs_simulate_ours(xs_lockstep *ls);
 void xs_word_clear(xs_lockstep *ls);
 bool xs_place_word(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at);
+bool xs_put_word(xs_lockstep *ls, uint64_t at); /* what Unicorn runs for the word at hand */
 
 #endif

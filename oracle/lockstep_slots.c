@@ -52,7 +52,6 @@ static bool same_effect(const xs_lockstep *ls, const xs_effect *a, uint64_t at_a
 
 static bool place_both(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at, uint64_t *slot)
 {
-    uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)};
     *slot = xs_address(ls->arch, at + XS_SLOT_AWAY);
     uint64_t page = *slot / XS_PAGE * XS_PAGE;
     if (ls->o->slot && ls->o->slot_at != page) {
@@ -64,7 +63,7 @@ static bool place_both(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_
     if (!ls->clean && (uc_context_alloc(ls->o->uc, &ls->clean) != UC_ERR_OK ||
                        uc_context_save(ls->o->uc, ls->clean) != UC_ERR_OK))
         return false;
-    return xs_place_word(ls, c, word, at) && xs_oracle_code(ls->o, *slot, bytes, ls->size);
+    return xs_place_word(ls, c, word, at) && xs_put_word(ls, *slot);
 }
 
 /* Which register an access starts from: where it fails when every register is somewhere else. */
@@ -89,13 +88,24 @@ static void new_state(xs_lockstep *ls)
     xs_fill_memory(ls);
 }
 
+/* Whatever the slot did to the pc, the kernel goes on behind the instruction (arch_uprobe_post_xol,
+ * post_kprobe_handler): a jump is lost. */
+static bool is_lost_jump(const xs_lockstep *ls, const xs_slot_check *k)
+{
+    uint64_t pc = xs_reg_get(ls->arch, &k->home.cpu, ls->arch->pc);
+    return k->home.end == XS_END_LANDED && pc != xs_address(ls->arch, k->at + ls->size);
+}
+
 static bool check_slot(xs_lockstep *ls, xs_slot_check *k)
 {
     k->word = ls->word;
+    k->ran = ls->ran;
     k->at = ls->at;
     k->start = ls->start;
     if (!run_at(ls, k->at, &k->home) || !run_at(ls, k->slot, &k->away)) return false;
     k->differs = !same_effect(ls, &k->home, k->at, &k->away, k->slot, k);
+    k->pc |= is_lost_jump(ls, k);
+    k->differs |= k->pc;
     return true;
 }
 
@@ -113,6 +123,7 @@ bool xs_slot_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at
                    xs_slot_counts *counts, xs_slot_check *first)
 {
     xs_slot_check *k = &ls->slot;
+    uint64_t before = counts->checks;
     bool stable = true, ok = true;
     ls->rng = r;
     if (first) first->differs = false;
@@ -132,6 +143,7 @@ bool xs_slot_given(xs_lockstep *ls, const xs_case *c, uint32_t word, uint64_t at
         counts->differences += stable && k->differs;
         if (first && !first->differs && stable && k->differs) *first = *k;
     }
+    counts->run_as += xs_equal_count(ls, counts->checks - before);
     xs_word_clear(ls);
     return ok;
 }

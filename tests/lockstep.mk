@@ -3,7 +3,7 @@
 # make fuzz: the same comparison driven by libFuzzer for FUZZ_TIME seconds for each architecture.
 
 LOCKSTEP_COUNT ?= 54000000
-SLOT_COUNT     ?= 1000000
+SLOT_COUNT     ?= 2000000
 LOCKSTEP_SEED  ?= 1
 FUZZ_TIME      ?= 60
 
