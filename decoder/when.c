@@ -96,6 +96,15 @@ static uint32_t allowed(uint32_t yes, uint32_t no)
     return (yes ? yes : UINT32_MAX) & ~no;
 }
 
+/* The last of two would win, which is never what is meant: a list is one condition. */
+static void give(parser *p, const token *t, unsigned which, when *out)
+{
+    if (out->given >> which & 1)
+        XS_ERROR(p, t->column, "repeated-condition", "'%s' is the second of its kind: one list, with commas",
+                 t->text);
+    out->given |= 1u << which;
+}
+
 /* kernel=, mode=, arch=, ext=. False when the token is none of these. */
 bool xs_parse_condition(parser *p, const token *t, when *out)
 {
@@ -107,14 +116,18 @@ bool xs_parse_condition(parser *p, const token *t, when *out)
     if (value[strspn(value, ",")] == '\0')
         XS_ERROR(p, t->column, "unknown-name", "'%s' has no name behind it", t->text);
     if (key == 6 && strncmp(t->text, "kernel", key) == 0) {
+        give(p, t, 0, out);
         parse_kernels(p, t, value, out);
     } else if (key == 4 && strncmp(t->text, "mode", key) == 0) {
+        give(p, t, 1, out);
         parse_set(p, t, value, &p->table->modes, &yes, &no);
         out->modes = allowed(yes, no);
     } else if (key == 4 && strncmp(t->text, "arch", key) == 0) {
+        give(p, t, 2, out);
         parse_set(p, t, value, &p->table->archs, &yes, &no);
         out->archs = allowed(yes, no);
     } else if (key == 3 && strncmp(t->text, "ext", key) == 0) {
+        give(p, t, 3, out);
         parse_set(p, t, value, &p->table->exts, &out->ext_any, &out->ext_none);
     } else {
         return false;
