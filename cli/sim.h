@@ -31,6 +31,7 @@ typedef struct sim_machine {
     const xs_sim_arch *arch;
     xs_simulator *simulator;
     bool is_arm, no_compressed;
+    bool in_kernel; /* kprobes: the probed code runs in kernel mode */
     uint8_t xlen;
 } sim_machine;
 
@@ -57,7 +58,7 @@ typedef struct sim_state {
 
 void sim_state_init(sim_state *s, const sim_machine *m); /* all zero */
 
-/* Set a register: x0..x30, fp, lr, sp, pc, nzcv, gcspr (which turns the guarded control stack on), btype,
+/* Set a register: x0..x30, fp, lr, sp, pc, nzcv, gcspr (which turns the guarded control stack on, of user mode alone), btype,
  * guarded, sp_check; RISC-V: x0..x31, the ABI names, pc. Each only once. nzcv is a number with the flags in
  * bits 31..28, or below 16 the four flags alone, or letters: capital is set ("NzCv", "C"). */
 bool sim_state_set(sim_state *s, const char *name, const char *value, sim_why *why);

@@ -54,6 +54,7 @@ bool sim_machine_open(sim_machine *m, const xs_decoder *decoder, sim_why *why)
     const xs_target *target = xs_decoder_target(decoder);
     const char *arch = xs_table_arch(table, target->arch);
     *m = (sim_machine){.decoder = decoder, .is_arm = strcmp(arch, "arm64") == 0, .xlen = 64};
+    m->in_kernel = strcmp(xs_table_mode(table, target->mode), "kprobe") == 0;
     if (strncmp(arch, "riscv", 5) == 0) {
         m->xlen = strcmp(arch, "riscv32") == 0 ? 32 : 64;
         m->no_compressed = !(target->ext & xs_table_ext_bit(table, "c"));

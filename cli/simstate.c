@@ -85,14 +85,15 @@ static bool set_small(const char *name, uint64_t value, uint64_t max, sim_why *w
     return value <= max ? true : sim_refuse(why, "%s is at most %" PRIu64, name, max);
 }
 
-static bool set_arm(xs_arm64_cpu *cpu, int n, const char *name, uint64_t value, sim_why *why)
+/* No kernel uses the guarded control stack in kernel mode, and its handlers leave it alone there. */
+static bool set_arm(xs_arm64_cpu *cpu, bool in_kernel, int n, const char *name, uint64_t value, sim_why *why)
 {
     switch (n) {
     case R_SP: cpu->sp = value; return true;
     case R_PC: cpu->pc = value; return true;
     case R_GCSPR:
         cpu->gcspr = value;
-        cpu->gcs = true;
+        cpu->gcs = !in_kernel;
         return true;
     case R_BTYPE: cpu->btype = value & 3; return set_small(name, value, 3, why);
     case R_GUARDED: cpu->guarded = value != 0; return set_small(name, value, 1, why);
@@ -134,7 +135,7 @@ bool sim_state_set(sim_state *s, const char *name, const char *text, sim_why *wh
     if (n == R_NZCV) return set_flags(s, text, why);
     if (!sim_number(text, &value))
         return sim_refuse(why, "%s: '%.40s' is not a number of 64 bits", name, text);
-    return s->machine->is_arm ? set_arm(&s->cpu.arm64, n, name, value, why)
+    return s->machine->is_arm ? set_arm(&s->cpu.arm64, s->machine->in_kernel, n, name, value, why)
                               : set_riscv(&s->cpu.riscv, n, name, value, why);
 }
 
