@@ -229,6 +229,10 @@ static int simulate_word(run *r, const options *o, uint32_t word)
     if (!sim_machine_open(&r->machine, r->v.decoder, &why))
         return complain(STATUS_INPUT, "%s: %s", r->v.name, why.text);
     r->insn = sim_decode(&r->machine, word);
+    if (r->insn.size == 2 && word > UINT16_MAX)
+        return complain(STATUS_USAGE,
+                        "0x%08" PRIx32 ": its low half, 0x%04" PRIx32 ", is a whole instruction", word,
+                        r->insn.word);
     status = apply_settings(r, o);
     if (status != STATUS_OK) return status;
     if (!output_open(&out, o)) return STATUS_INPUT;
