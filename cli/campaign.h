@@ -78,8 +78,9 @@ int lockstep_replay(part *pt);
 /* lockstep_report.c */
 json_object *report_new(const plan *p);
 void report_add(json_object *report, const part *pt);
-int report_write(const options *o, json_object *report); /* in any format; returns STATUS_OK or a failure */
-int report_status(json_object *report);                  /* STATUS_FOUND when there is something */
+/* In any format; announced: the seed has been printed. Returns STATUS_OK or a failure. */
+int report_write(const options *o, json_object *report, bool announced);
+int report_status(json_object *report); /* STATUS_FOUND when there is something */
 void report_total(json_object *report); /* (re)make the summary of each architecture from the rules */
 /* Members of an object; a number or text that is not there is 0, "-". */
 void json_add_text(json_object *to, const char *key, const char *text); /* NULL: null */

@@ -57,6 +57,30 @@ static bool take(plan *p, const char *name, const char *value)
     return true;
 }
 
+/* A start state is one word's. NULL: none is given. */
+static const char *state_option(const options *o)
+{
+    static const char *const of_state[] = {"reg", "sp", "pc", "nzcv", "mem"};
+    for (unsigned i = 0; i < o->setting_count; i++)
+        for (size_t k = 0; k < sizeof of_state / sizeof *of_state; k++)
+            if (strcmp(o->settings[i].name, of_state[k]) == 0) return of_state[k];
+    return NULL;
+}
+
+static int check_plan(const options *o, const plan *p)
+{
+    if (o->cls == XS_REJECT)
+        return complain(STATUS_USAGE, "--class: rejected instructions are not carried out");
+    if (o->cls == XS_SIMULATE && p->slots)
+        return complain(STATUS_USAGE, "--slots is --class slot, not --class simulate");
+    if (p->plain && (p->slots || p->file))
+        return complain(STATUS_USAGE, "--plain is for generated words that are simulated");
+    if (p->has_word && !o->target) return complain(STATUS_USAGE, "--word wants a --target");
+    if (!p->has_word && state_option(o))
+        return complain(STATUS_USAGE, "--%s is the state of a single --word", state_option(o));
+    return STATUS_OK;
+}
+
 static int make_plan(const options *o, plan *p)
 {
     *p = (plan){.o = o, .shard = 1, .shards = 1};
@@ -66,14 +90,10 @@ static int make_plan(const options *o, plan *p)
         if (!take(p, o->settings[i].name, o->settings[i].value))
             return complain(STATUS_USAGE, "--%s: '%s' makes no sense", o->settings[i].name,
                             o->settings[i].value);
-    if (o->cls == XS_REJECT)
-        return complain(STATUS_USAGE, "--class: rejected instructions are not carried out");
-    if (p->plain && (p->slots || p->file))
-        return complain(STATUS_USAGE, "--plain is for generated words that are simulated");
-    if (p->has_word && !o->target) return complain(STATUS_USAGE, "--word wants a --target");
+    int status = check_plan(o, p);
     if (!p->states) p->states = p->file ? FILE_STATES : p->slots ? SLOT_STATES : STATES;
     if (!p->count && !p->seconds && !p->file) p->count = p->slots ? SLOT_COUNT : COUNT;
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- one architecture --------------------------------------------------------------------------- */
@@ -195,6 +215,17 @@ static int run_all(const plan *p, json_object *report)
     return status;
 }
 
+/* The seed comes before anything can go wrong: as the head of the report when that is a text on stdout
+ * (true), else on stderr. */
+static bool announce(const plan *p)
+{
+    bool head = p->o->format == FORMAT_TEXT && !p->o->output;
+    fprintf(head ? stdout : stderr, "%sseed 0x%" PRIx64 "\n%s", head ? "" : "xolsim: ", p->seed,
+            head ? "\n" : "");
+    fflush(stdout);
+    return head;
+}
+
 int command_lockstep(const options *o)
 {
     plan p;
@@ -206,11 +237,11 @@ int command_lockstep(const options *o)
         return complain(STATUS_USAGE, "unknown architecture '%s': arm64, riscv64 or riscv32", o->arch);
     if (o->kernel || o->mode)
         return complain(STATUS_USAGE, "lockstep takes --target, or --arch for all kernels");
-    if (!p.has_word) fprintf(stderr, "xolsim: seed 0x%" PRIx64 "\n", p.seed);
+    bool announced = !p.has_word && announce(&p);
     json_object *report = report_new(&p);
     status = p.file ? run_file(&p, report) : run_all(&p, report);
     if (!p.has_word && json_object_array_length(json_object_object_get(report, "summary")) > 0) {
-        status = worse(status, report_write(o, report));
+        status = worse(status, report_write(o, report, announced));
         status = worse(status, report_status(report));
     }
     json_object_put(report);

@@ -1,8 +1,10 @@
 /* lockstep merge: the shards of one run, together. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "campaign.h"
 
@@ -50,7 +52,13 @@ static bool is_report(json_object *r)
 
 static json_object *read_report(const char *path, int *status)
 {
-    json_object *r = json_object_from_file(path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        *status = complain(STATUS_INPUT, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    json_object *r = json_object_from_fd(fd);
+    close(fd);
     if (r && is_report(r)) return r;
     json_object_put(r);
     *status = complain(STATUS_INPUT, "%s: not a report of xolsim lockstep --format json", path);
@@ -178,7 +186,7 @@ static int merge(const options *o, json_object **reports, int count)
     json_object_object_add(whole, "index", json_object_new_int(0)); /* no shard: cannot be merged again */
     json_object_object_add(whole, "of", json_object_new_int(count));
     json_object_object_add(reports[0], "shard", whole);
-    int status = report_write(o, reports[0]);
+    int status = report_write(o, reports[0], false);
     return worse(status, report_status(reports[0]));
 }
 

@@ -228,7 +228,7 @@ static void write_lists(output *out, json_object *report)
         output_row(out, "failure", json_object_get(json_object_array_get_idx(failures, i)));
 }
 
-int report_write(const options *o, json_object *report)
+int report_write(const options *o, json_object *report, bool announced)
 {
     output out;
     if (!output_open(&out, o)) return STATUS_INPUT;
@@ -239,7 +239,7 @@ int report_write(const options *o, json_object *report)
         out.comma = false;
         return output_close(&out, STATUS_OK);
     }
-    if (o->format == FORMAT_TEXT) fprintf(out.f, "seed %s\n\n", json_text(report, "seed"));
+    if (o->format == FORMAT_TEXT && !announced) fprintf(out.f, "seed %s\n\n", json_text(report, "seed"));
     write_lists(&out, report);
     if (o->format == FORMAT_TEXT) {
         fputc('\n', out.f);

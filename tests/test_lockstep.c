@@ -711,7 +711,7 @@ START_TEST(test_merge)
     refused("1 2 sum", "its file_sum is different");
     refused("1 2 negative", "not a report");
     refused("merged", "not a report");
-    refused("nothing", "not a report");
+    refused("nothing", "nothing: No such file or directory");
     refused("err", "not a report");
     drop_folder();
     all_right();
@@ -731,6 +731,10 @@ START_TEST(test_usage)
                                       "--word 0x1",
                                       "--target arm64/ideal --word 0x00000000",
                                       "--plain --slots",
+                                      "--slots --class simulate --arch arm64",
+                                      "--arch arm64 --rule b --count 1 --sp 16",
+                                      "--arch arm64 --rule b --count 1 --reg x0=1",
+                                      "--arch arm64 --rule b --count 1 --mem 0:00",
                                       "--arch arm64 --kernel 6.1",
                                       "--target arm64/ideal --word 0x14000000 --reg y=1",
                                       "merge"};
@@ -803,6 +807,22 @@ START_TEST(test_not_run)
                          0); /* half of them is not enough to tell */
     ck_assert_int_eq(shell(RUN "merge %s/shard1 %s/shard2 > %s/out", folder, folder, folder), 1);
     check_text("out", "hlv has not run");
+    drop_folder();
+    all_right();
+}
+END_TEST
+
+/* The seed once: as the report's first line, or on stderr when the report is somewhere else. */
+START_TEST(test_seed)
+{
+    make_folder();
+    ck_assert_int_eq(
+        shell("test \"$(" RUN "--arch arm64 --rule b --count 64 --seed 77 2>&1 | grep -c 'seed 0x4d')\" = 1"),
+        0);
+    ck_assert_int_eq(
+        shell(RUN "--arch arm64 --rule b --count 64 --seed 77 -o %s/out 2>%s/err", folder, folder), 0);
+    check_text("out", "seed 0x4d\n\nARCH");
+    check_text("err", "xolsim: seed 0x4d\n");
     drop_folder();
     all_right();
 }
@@ -916,6 +936,7 @@ Suite *lockstep_suite(void)
     tcase_add_test(program, test_usage);
     tcase_add_test(program, test_replay);
     tcase_add_test(program, test_not_run);
+    tcase_add_test(program, test_seed);
     tcase_add_test(program, test_file);
     tcase_add_test(program, test_interrupt);
     tcase_add_test(program, test_killed);
