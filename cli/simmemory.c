@@ -70,5 +70,5 @@ static bool store(void *context, uint64_t addr, const void *bytes, size_t size)
 
 xs_bus sim_memory_bus(sim_memory *m)
 {
-    return (xs_bus){load, store, m};
+    return (xs_bus){.load = load, .store = store, .context = m};
 }

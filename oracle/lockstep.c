@@ -297,7 +297,7 @@ xs_lockstep *xs_lockstep_open(const xs_cases *cases, xs_divergences *divergences
     ls->arch = cases->arch;
     ls->divergences = divergences;
     ls->reach = reach_of(cases);
-    ls->bus = (xs_bus){load, store, ls};
+    ls->bus = (xs_bus){.load = load, .store = store, .context = ls};
     ls->mine = calloc(1, XS_DATA);
     if (ls->mine) ls->o = open_around(ls, place ? place : &usual, plain, why, size);
     if (ls->o && xs_equal_open(ls, plain, why, size)) return ls;

@@ -1,5 +1,5 @@
-/* For arch/<isa>/simulate.c, after it has listed its OPERANDS(O) and QUIRKS(Q): their numbers, bits and names,
- * each list written once. Not installed, and included once in a file. */
+/* For arch/<isa>/simulate.c, after it has listed its OPERANDS(O) and QUIRKS(Q): their numbers, bits and
+ * names, each list written once. Not installed, and included once in a file. */
 #ifndef OPERANDS
 #error "OPERANDS(O) and QUIRKS(Q) come before this file"
 #endif

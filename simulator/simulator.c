@@ -114,12 +114,6 @@ void xs_site_prepare(const xs_simulator *s, const xs_insn *insn, xs_prepared *si
 
 /* ---- the bus --------------------------------------------------------------------------------- */
 
-xs_sim_status xs_env_fail(const xs_env *env, xs_sim_status status, uint64_t addr)
-{
-    *env->fault = (xs_fault){.addr = addr};
-    return status;
-}
-
 static uint64_t little_endian(uint64_t value)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -129,7 +123,7 @@ static uint64_t little_endian(uint64_t value)
 #endif
 }
 
-xs_sim_status xs_env_load(const xs_env *env, uint64_t addr, uint64_t *value, uint32_t size)
+xs_sim_status xs_bus_load(const xs_env *env, uint64_t addr, uint64_t *value, uint32_t size)
 {
     uint64_t bytes = 0;
     if (!env->bus->load(env->bus->context, addr, &bytes, size)) {
@@ -147,13 +141,13 @@ static xs_sim_status store(const xs_env *env, uint64_t addr, const void *bytes, 
     return XS_SIM_STORE_FAULT;
 }
 
-xs_sim_status xs_env_store(const xs_env *env, uint64_t addr, uint64_t value, uint32_t size)
+xs_sim_status xs_bus_store(const xs_env *env, uint64_t addr, uint64_t value, uint32_t size)
 {
     value = little_endian(value);
     return store(env, addr, &value, size);
 }
 
-xs_sim_status xs_env_store_pair(const xs_env *env, uint64_t addr, uint64_t first, uint64_t second)
+xs_sim_status xs_bus_store_pair(const xs_env *env, uint64_t addr, uint64_t first, uint64_t second)
 {
     const uint64_t pair[2] = {little_endian(first), little_endian(second)};
     return store(env, addr, pair, sizeof pair);
@@ -203,5 +197,12 @@ static bool plain_store(void *context, uint64_t addr, const void *bytes, size_t 
 
 xs_bus xs_plain_bus(xs_plain_memory *memory)
 {
-    return (xs_bus){plain_load, plain_store, memory};
+    bool is_window =
+        !memory->read_only && memory->size >= 16 && ((uintptr_t)memory->bytes - memory->addr) % 8 == 0;
+    return (xs_bus){.load = plain_load,
+                    .store = plain_store,
+                    .context = memory,
+                    .window = is_window ? memory->bytes : NULL,
+                    .window_addr = memory->addr,
+                    .window_size = memory->size};
 }

@@ -19,11 +19,19 @@ extern "C" {
 
 /* Memory, as the simulated instruction sees it. Both callbacks move size bytes (1, 4, 8 or 16) from or to
  * addr, or refuse all of it: false means that nothing was read or written. An instruction asks for
- * everything it needs in one call of each. Addresses wrap at 2^64 (RV32: 2^32). */
+ * everything it needs in one call of each. Addresses wrap at 2^64 (RV32: 2^32).
+ *
+ * window, when it is not NULL, is plain memory: at least 16 host bytes that are the program's from
+ * window_addr on; both addresses are the same modulo 8. Aligned 4 and 8 bytes and pairs of aligned 8 that lie
+ * in it as a whole are moved without a call, each register single-copy atomically (Arm ARM B2.2.1). Any other
+ * access, one that begins or ends in the window too, is up to the callbacks, which know the window's bytes as
+ * well. A store asks no one either: read-only memory is no window. */
 typedef struct xs_bus {
     bool (*load)(void *context, uint64_t addr, void *bytes, size_t size);
     bool (*store)(void *context, uint64_t addr, const void *bytes, size_t size);
     void *context;
+    uint8_t *window;
+    uint64_t window_addr, window_size;
 } xs_bus;
 
 /* Why an instruction was not carried out. Any status but OK leaves cpu and memory as they were. */
@@ -112,15 +120,66 @@ static inline xs_sim_status xs_simulate(const xs_prepared *site, void *cpu, cons
     return status == XS_SIM_OK ? site->run(site->op, cpu, &env) : status;
 }
 
-/* For handlers: an access of size bytes (up to 8; a pair: 16) in little-endian order through the bus,
- * with the fault noted when it is refused; *value is zero-extended, and unchanged then. */
-xs_sim_status xs_env_load(const xs_env *env, uint64_t addr, uint64_t *value, uint32_t size);
-xs_sim_status xs_env_store(const xs_env *env, uint64_t addr, uint64_t value, uint32_t size);
-xs_sim_status xs_env_store_pair(const xs_env *env, uint64_t addr, uint64_t first, uint64_t second);
-xs_sim_status xs_env_fail(const xs_env *env, xs_sim_status status, uint64_t addr);
+/* ---- for handlers ------------------------------------------------------------------------------- */
+
+static inline xs_sim_status xs_env_fail(const xs_env *env, xs_sim_status status, uint64_t addr)
+{
+    *env->fault = (xs_fault){.addr = addr};
+    return status;
+}
+
+/* xs_env_load and so on by the callbacks alone: cold, because a bus that has no window is slow anyway. */
+__attribute__((cold)) xs_sim_status xs_bus_load(const xs_env *env, uint64_t addr, uint64_t *value,
+                                                uint32_t size);
+__attribute__((cold)) xs_sim_status xs_bus_store(const xs_env *env, uint64_t addr, uint64_t value,
+                                                 uint32_t size);
+__attribute__((cold)) xs_sim_status xs_bus_store_pair(const xs_env *env, uint64_t addr, uint64_t first,
+                                                      uint64_t second);
+
+/* Host bytes of an access that the window serves; NULL: any other, and all on a host of the other byte order.
+ */
+static inline void *xs_window_at(const xs_bus *bus, uint64_t addr, uint32_t size, uint32_t align)
+{
+    uint64_t offset = addr - bus->window_addr;
+    bool inside = bus->window && offset <= bus->window_size - size && (addr & (align - 1)) == 0;
+    return inside && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bus->window + offset : NULL;
+}
+
+typedef uint64_t __attribute__((may_alias)) xs_word64;
+typedef uint32_t __attribute__((may_alias)) xs_word32;
+
+/* An access of size bytes (up to 8; a pair: 16) in little-endian order, with the fault noted when it is
+ * refused; *value is zero-extended, and unchanged then. */
+static inline xs_sim_status xs_env_load(const xs_env *env, uint64_t addr, uint64_t *value, uint32_t size)
+{
+    const void *at = size >= 4 ? xs_window_at(env->bus, addr, size, size) : NULL;
+    if (!at) return xs_bus_load(env, addr, value, size);
+    *value = size == 8 ? __atomic_load_n((const xs_word64 *)at, __ATOMIC_RELAXED)
+                       : __atomic_load_n((const xs_word32 *)at, __ATOMIC_RELAXED);
+    return XS_SIM_OK;
+}
+
+static inline xs_sim_status xs_env_store(const xs_env *env, uint64_t addr, uint64_t value, uint32_t size)
+{
+    void *at = size == 8 ? xs_window_at(env->bus, addr, size, size) : NULL;
+    if (!at) return xs_bus_store(env, addr, value, size);
+    __atomic_store_n((xs_word64 *)at, value, __ATOMIC_RELAXED);
+    return XS_SIM_OK;
+}
+
+static inline xs_sim_status xs_env_store_pair(const xs_env *env, uint64_t addr, uint64_t first,
+                                              uint64_t second)
+{
+    xs_word64 *at = (xs_word64 *)xs_window_at(env->bus, addr, 16, 8);
+    if (!at) return xs_bus_store_pair(env, addr, first, second);
+    __atomic_store_n(&at[0], first, __ATOMIC_RELAXED);
+    __atomic_store_n(&at[1], second, __ATOMIC_RELAXED);
+    return XS_SIM_OK;
+}
 
 /* A bus over plain memory: host bytes that the program sees at addr. Aligned 8-byte halves are moved
- * single-copy atomically (__atomic, relaxed), as an aligned STP or LDP does (Arm ARM B2.2.1). */
+ * single-copy atomically (__atomic, relaxed), as an aligned STP or LDP does (Arm ARM B2.2.1). It is a window
+ * as a whole, if it may be: changes of *memory need a new bus. */
 typedef struct xs_plain_memory {
     uint8_t *bytes;
     uint64_t addr, size;

@@ -38,6 +38,7 @@ static void push_often(shared *s, xs_bus *bus, const xs_prepared *site)
     __atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
 }
 
+/* In the window, and by the callbacks. */
 START_TEST(push_is_atomic_per_register)
 {
     const sim_machine *m = machine_of("arm64/stp-2024");
@@ -45,6 +46,8 @@ START_TEST(push_is_atomic_per_register)
     pthread_t thread;
     xs_plain_memory memory = {(uint8_t *)s.word, 0x1000, sizeof s.word, false};
     xs_bus bus = xs_plain_bus(&memory);
+    ck_assert(bus.window != NULL);
+    if (_i) bus.window = NULL;
     xs_prepared site;
     xs_insn push = sim_decode(m, 0xa9bf7bfd);
     xs_site_prepare(m->simulator, &push, &site);
@@ -91,11 +94,113 @@ START_TEST(plain_memory)
 }
 END_TEST
 
+/* ---- the window --------------------------------------------------------------------------------------- */
+
+/* 64 bytes of the program's memory, of which the middle 32 are a window; how often the callbacks are asked.
+ */
+typedef struct framed {
+    _Alignas(16) uint8_t bytes[64];
+    xs_plain_memory memory;
+    xs_bus inner;
+    unsigned calls;
+} framed;
+
+static bool framed_load(void *context, uint64_t addr, void *bytes, size_t size)
+{
+    framed *f = context;
+    f->calls++;
+    return f->inner.load(f->inner.context, addr, bytes, size);
+}
+
+static bool framed_store(void *context, uint64_t addr, const void *bytes, size_t size)
+{
+    framed *f = context;
+    f->calls++;
+    return f->inner.store(f->inner.context, addr, bytes, size);
+}
+
+enum { FRAME = 16, WINDOW = 32 };
+
+static xs_bus framed_bus(framed *f, uint64_t window_addr, bool windowed)
+{
+    for (unsigned i = 0; i < sizeof f->bytes; i++)
+        f->bytes[i] = (uint8_t)(i + 1);
+    f->calls = 0;
+    f->memory = (xs_plain_memory){f->bytes, window_addr - FRAME, sizeof f->bytes, false};
+    f->inner = xs_plain_bus(&f->memory);
+    return (xs_bus){framed_load, framed_store, f, windowed ? f->bytes + FRAME : NULL, window_addr, WINDOW};
+}
+
+static xs_sim_status access(const xs_env *env, unsigned what, uint64_t addr, uint64_t *value)
+{
+    static const uint32_t sizes[] = {1, 4, 8, 1, 4, 8};
+    const uint64_t new_value = UINT64_C(0xf1e2d3c4b5a69788);
+    if (what == 6) return xs_env_store_pair(env, addr, new_value, ~new_value);
+    return what < 3 ? xs_env_load(env, addr, value, sizes[what])
+                    : xs_env_store(env, addr, new_value, sizes[what]);
+}
+
+/* With the window and without: the same answer, value, fault and bytes. Without a call if and only if all of
+ * an aligned access is inside. */
+static void check_window(uint64_t window_addr, uint64_t offset, unsigned what)
+{
+    static const uint32_t size[] = {1, 4, 8, 1, 4, 8, 16}, align[] = {0, 4, 8, 0, 0, 8, 8};
+    static framed with, without;
+    xs_fault faults[2] = {{0}};
+    uint64_t values[2] = {7, 7}, addr = window_addr + offset;
+    xs_bus buses[2] = {framed_bus(&with, window_addr, true), framed_bus(&without, window_addr, false)};
+    xs_sim_status status[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const xs_env env = {&buses[i], 0, &faults[i]};
+        status[i] = access(&env, what, addr, &values[i]);
+    }
+    bool inside = offset < WINDOW && offset + size[what] <= WINDOW,
+         direct = inside && align[what] && offset % align[what] == 0;
+    if (status[0] != status[1] || values[0] != values[1] ||
+        memcmp(with.bytes, without.bytes, sizeof with.bytes) || faults[0].addr != faults[1].addr ||
+        faults[0].size != faults[1].size)
+        wrong("access %u at window %llx + %lld: differs", what, (unsigned long long)window_addr,
+              (long long)offset);
+    if (with.calls != !direct || without.calls != 1)
+        wrong("access %u at window %llx + %lld: %u calls", what, (unsigned long long)window_addr,
+              (long long)offset, with.calls);
+}
+
+/* Edges, straddling them, beyond what is mapped, and a window that goes on at address 0. */
+START_TEST(window)
+{
+    const uint64_t bases[] = {0, 0x1000, FRAME, UINT64_MAX - WINDOW + 1, UINT64_MAX - 15};
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        for (uint64_t i = 0; i < WINDOW + 3 * FRAME; i++)
+            for (unsigned what = 0; what < 7; what++)
+                check_window(bases[b], i - FRAME - 4, what);
+    all_right();
+}
+END_TEST
+
+/* Plain memory that cannot be a window: read-only, too small, not aligned as the program sees it. */
+START_TEST(no_window)
+{
+    static _Alignas(16) uint8_t bytes[32];
+    xs_plain_memory plain = {bytes, 0x1000, sizeof bytes, false}, read_only = plain, small = plain,
+                    odd = plain;
+    read_only.read_only = true;
+    small.size = 15;
+    odd.addr = 0x1004;
+    ck_assert_ptr_eq(xs_plain_bus(&plain).window, bytes);
+    ck_assert_ptr_eq(xs_plain_bus(&read_only).window, NULL);
+    ck_assert_ptr_eq(xs_plain_bus(&small).window, NULL);
+    ck_assert_ptr_eq(xs_plain_bus(&odd).window, NULL);
+}
+END_TEST
+
 void add_sim_atomic(Suite *s)
 {
     TCase *t = tcase_create("plain bus");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, push_is_atomic_per_register);
+    tcase_add_loop_test(t, push_is_atomic_per_register, 0, 2);
+    tcase_add_test(t, window);
+    tcase_add_test(t, no_window);
     tcase_add_test(t, plain_memory);
     suite_add_tcase(s, t);
 }

@@ -88,7 +88,7 @@ static void check_untouched(const sim_case *c, const picky_bus *b, const xs_entr
 static xs_sim_status run_picky(sim_case *c, picky_bus *b, const xs_entry *entry)
 {
     xs_prepared site;
-    xs_bus bus = {picky_load, picky_store, b};
+    xs_bus bus = {.load = picky_load, .store = picky_store, .context = b};
     xs_site_prepare(c->machine->simulator, &c->insn, &site);
     memcpy(&c->after, &c->before, sizeof c->after);
     memset(&c->fault, 0xff, sizeof c->fault);

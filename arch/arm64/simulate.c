@@ -158,12 +158,18 @@ static xs_sim_status adr_adrp(const int64_t *op, void *state, const xs_env *env)
     return next(cpu, env);
 }
 
+/* Of a size that is known where it is inlined. */
+static inline xs_sim_status load_register(const xs_env *env, uint64_t addr, bool wide, uint64_t *value)
+{
+    return wide ? xs_env_load(env, addr, value, 8) : xs_env_load(env, addr, value, 4);
+}
+
 static xs_sim_status ldr_literal(const int64_t *op, void *state, const xs_env *env)
 {
     xs_arm64_cpu *cpu = state;
     uint64_t value = 0;
-    uint32_t size = op[OP_sf] || (env->quirks & WIDE_LITERAL) ? 8 : 4;
-    xs_sim_status status = xs_env_load(env, cpu->pc + (uint64_t)op[OP_imm], &value, size);
+    bool wide = op[OP_sf] || (env->quirks & WIDE_LITERAL);
+    xs_sim_status status = load_register(env, cpu->pc + (uint64_t)op[OP_imm], wide, &value);
     if (status != XS_SIM_OK) return status;
     set_reg(cpu, op[OP_rt], sized(value, op[OP_sf]));
     return next(cpu, env);
@@ -216,7 +222,8 @@ static xs_sim_status check_sp(const xs_arm64_cpu *cpu, const xs_env *env, int64_
 }
 
 /* Both registers in one request, so that a store that is refused has stored nothing. */
-static xs_sim_status store_pair(const xs_arm64_cpu *cpu, const xs_env *env, uint64_t addr, const int64_t *op)
+static inline xs_sim_status store_pair(const xs_arm64_cpu *cpu, const xs_env *env, uint64_t addr,
+                                       const int64_t *op)
 {
     return xs_env_store_pair(env, addr, reg(cpu, op[OP_rt]), reg(cpu, op[OP_rt2]));
 }
@@ -261,7 +268,7 @@ static xs_sim_status ldr(const int64_t *op, void *state, const xs_env *env)
     uint64_t value = 0;
     xs_sim_status status = check_sp(cpu, env, op[OP_rn], cpu->sp);
     if (status == XS_SIM_OK)
-        status = xs_env_load(env, reg_sp(cpu, op[OP_rn]) + (uint64_t)op[OP_uimm], &value, op[OP_sf] ? 8 : 4);
+        status = load_register(env, reg_sp(cpu, op[OP_rn]) + (uint64_t)op[OP_uimm], op[OP_sf], &value);
     if (status != XS_SIM_OK) return status;
     set_reg(cpu, op[OP_rt], value);
     return next(cpu, env);
