@@ -58,9 +58,10 @@ typedef struct sim_state {
 
 void sim_state_init(sim_state *s, const sim_machine *m); /* all zero */
 
-/* Set a register: x0..x30, fp, lr, sp, pc, nzcv, gcspr (which turns the guarded control stack on, of user mode alone), btype,
- * guarded, sp_check; RISC-V: x0..x31, the ABI names, pc. Each only once. nzcv is a number with the flags in
- * bits 31..28, or below 16 the four flags alone, or letters: capital is set ("NzCv", "C"). */
+/* Set a register: x0..x30, fp, lr, sp, pc, nzcv, gcspr (which turns the guarded control stack on, of user
+ * mode alone), btype, guarded, sp_check; RISC-V: x0..x31, the ABI names, pc. Each only once. nzcv is a number
+ * with the flags in bits 31..28, or below 16 the four flags alone, or letters: capital is set ("NzCv", "C").
+ */
 bool sim_state_set(sim_state *s, const char *name, const char *value, sim_why *why);
 
 /* The registers a report is about: general ones, sp, nzcv, gcspr; not pc and btype. */

@@ -22,7 +22,7 @@ typedef struct when {
     uint32_t archs, modes;
     uint32_t ext_any;  /* at least one of these, unless 0 */
     uint32_t ext_none; /* none of these */
-    unsigned given; /* kernel, mode, arch, ext: a bit for each that stands there */
+    unsigned given;    /* kernel, mode, arch, ext: a bit for each that stands there */
 } when;
 
 typedef struct kernel {

@@ -124,7 +124,7 @@ static inline xs_sim_status xs_simulate(const xs_prepared *site, void *cpu, cons
 
 static inline xs_sim_status xs_env_fail(const xs_env *env, xs_sim_status status, uint64_t addr)
 {
-    *env->fault = (xs_fault){.addr = addr};
+    *env->fault = (xs_fault){addr, 0};
     return status;
 }
 
