@@ -37,6 +37,15 @@ static uint8_t length_of(const xs_decoder *d, size_t first_byte)
     return length;
 }
 
+/* Of words of two sizes the first half says most, of others the upper one, where opcodes are. */
+static bool make_halves(xs_decoder *d)
+{
+    uint32_t masks[XS_MAX_RULES + 1];
+    for (size_t i = 0; i <= d->count; i++)
+        masks[i] = d->entries[i].rule->mask;
+    return xs_halves_make(&d->halves, &d->index, d->table->granule == 2 ? 0 : 16, masks);
+}
+
 xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_decoder **out)
 {
     *out = NULL;
@@ -60,6 +69,10 @@ xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_deco
     }
     for (size_t byte = 0; byte < 256; byte++)
         d->lengths[byte] = length_of(d, byte);
+    if (d->index.words > 1 && !make_halves(d)) {
+        xs_decoder_free(d);
+        return XS_E_NOMEM;
+    }
     *out = d;
     return XS_OK;
 }
@@ -68,6 +81,7 @@ void xs_decoder_free(xs_decoder *decoder)
 {
     if (!decoder) return;
     xs_index_close(&decoder->index);
+    free(decoder->halves.rule);
     free(decoder);
 }
 

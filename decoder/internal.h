@@ -56,9 +56,9 @@ typedef struct names {
 typedef struct xs_step {
     uint32_t mask; /* of the piece, at bit 0 */
     uint8_t lsb, to, operand;
-    bool last;
-    uint64_t sign; /* the operand's sign bit, 0: it has none */
     int32_t base;
+    uint64_t sign; /* the operand's sign bit, 0: it has none */
+    uint64_t keep; /* 0 behind an operand's last piece, else all bits */
 } xs_step;
 
 struct xs_table {
@@ -119,6 +119,28 @@ static inline size_t xs_index_find(const xs_index *index, uint32_t word)
     }
 }
 
+/* What one half of a word says by itself, for lists of more rules than a set has bits: the rule that matches
+ * whatever the other half is, or XS_OPEN. */
+enum { XS_OPEN = 0xffff };
+typedef struct xs_halves {
+    unsigned shift;        /* of the half, 0 or 16 */
+    uint16_t kind[2][256]; /* of its low and high byte; the sum is an index into rule */
+    uint16_t *rule;        /* NULL: there is none of this */
+} xs_halves;
+
+/* index.c. From the finished index; masks: of its rules. False: no memory. */
+bool xs_halves_make(xs_halves *halves, const xs_index *index, unsigned shift, const uint32_t *masks);
+
+static inline size_t xs_halves_find(const xs_halves *h, const xs_index *index, uint32_t word)
+{
+    if (h->rule) {
+        uint32_t half = word >> h->shift;
+        size_t rule = h->rule[h->kind[0][half & 255] + h->kind[1][half >> 8 & 255]];
+        if (rule != XS_OPEN) return rule;
+    }
+    return xs_index_find(index, word);
+}
+
 /* Little-endian, whatever the host is. */
 static inline uint32_t xs_load16(const uint8_t *b)
 {
@@ -135,6 +157,7 @@ struct xs_decoder {
     xs_target target;
     size_t count, scan_count; /* entries without the last one, no-rule */
     xs_index index;           /* of the entries */
+    xs_halves halves;         /* of the half that most entries look at */
     uint8_t lengths[256];     /* bytes of an instruction by its first byte, 0: that is not enough to tell */
     uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1], step_count[XS_MAX_RULES + 1];
     const xs_step *steps[XS_MAX_RULES + 1];
@@ -190,14 +213,14 @@ bool xs_steps_make(xs_table *table);                        /* false: no memory 
 int xs_quirk_find(const xs_table *table, const char *name); /* index or -1 */
 int xs_operand_find(const xs_table *table, const char *name);
 
+/* No branch but the loop's: every step writes its operand, and the last one of an operand is right. */
 static inline void xs_steps_take(const xs_step *step, size_t count, uint32_t word, int64_t *op)
 {
     uint64_t value = 0;
     for (const xs_step *end = step + count; step < end; step++) {
         value |= (uint64_t)(word >> step->lsb & step->mask) << step->to;
-        if (!step->last) continue;
         op[step->operand] = (int64_t)((value ^ step->sign) - step->sign) + step->base;
-        value = 0;
+        value &= step->keep;
     }
 }
 

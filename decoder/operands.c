@@ -24,7 +24,7 @@ int xs_quirk_find(const xs_table *table, const char *name)
  * from their base. */
 static void finish(const xs_operand *o, unsigned bits, xs_step *step)
 {
-    step->last = true;
+    step->keep = 0;
     if (o->kind == XS_OPERAND_REG)
         step->base = (int32_t)o->base;
     else if (o->kind != XS_OPERAND_UNSIGNED)
@@ -42,7 +42,8 @@ static size_t gather(const xs_table *t, const xs_rule *rule, uint8_t operand, xs
         steps[count++] = (xs_step){.mask = (uint32_t)((UINT64_C(1) << piece->len) - 1),
                                    .lsb = piece->lsb,
                                    .to = piece->to,
-                                   .operand = operand};
+                                   .operand = operand,
+                                   .keep = UINT64_MAX};
         if (bits < piece->to + (unsigned)piece->len) bits = piece->to + (unsigned)piece->len;
     }
     finish(&t->operands[operand], bits, &steps[count - 1]);
