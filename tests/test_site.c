@@ -218,7 +218,9 @@ START_TEST(boundaries_are_those_of_a_walk)
             bool start = in_step ? at % 2 == 0 && starts[at / 2] != XS_TAIL : expected[at];
             bool cut = at + left >= sizeof bytes; /* no whole instruction: a tail in starts */
             if (!cut && xs_site_on_boundary(d, &text, at) != start) wrong("with starts: offset %zu", at);
-            text.starts = whole.starts = NULL;
+            if (in_step) text.starts = starts + 50, text.starts_at = 100; /* those of a part */
+            if (!cut && xs_site_on_boundary(d, &text, at) != start) wrong("some starts: offset %zu", at);
+            text.starts = whole.starts = NULL, text.starts_at = 0;
             if (function == 0 && xs_site_on_boundary(d, &whole, at) != expected[at])
                 wrong("no function: offset %zu", at);
         }
@@ -249,8 +251,12 @@ START_TEST(scan_with_and_without_starts)
         xs_text walked = {bytes, size, 0, function, NULL, 0}, known = {bytes, size, 0, function, starts, 0};
         for (size_t at = 0; at < size; at += 2) {
             if (starts[at / 2] == XS_TAIL) continue;
-            if (xs_site_in_exclusive(ideal, &walked, at) != xs_site_in_exclusive(ideal, &known, at))
+            bool found = xs_site_in_exclusive(ideal, &walked, at);
+            if (found != xs_site_in_exclusive(ideal, &known, at))
                 wrong("function %zu, offset %zu", function, at);
+            xs_text part = {bytes, size, 0, function, starts + 100, 200};
+            if (found != xs_site_in_exclusive(ideal, &part, at))
+                wrong("function %zu, offset %zu, starts of a part", function, at);
         }
     }
     all_right();

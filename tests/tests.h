@@ -26,6 +26,7 @@ Suite *image_suite(void) __attribute__((weak));
 Suite *simulator_suite(void) __attribute__((weak));
 Suite *oracle_suite(void) __attribute__((weak));
 Suite *lockstep_suite(void) __attribute__((weak));
+Suite *code_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
 
 /* ---- failures -------------------------------------------------------------------------------- */
