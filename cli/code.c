@@ -129,6 +129,8 @@ static void begin_anew(window *w, size_t *left)
         if (k->to - at > *left) {
             w->classes[i - 1] = XS_TAIL;
             w->left += 2;
+        } else { /* in what is no whole instruction anyway */
+            w->left += at - (k->to - *left);
         }
         *left = classify_from(w, at);
     }

@@ -219,7 +219,8 @@ START_TEST(boundaries_are_those_of_a_walk)
             bool cut = at + left >= sizeof bytes; /* no whole instruction: a tail in starts */
             if (!cut && xs_site_on_boundary(d, &text, at) != start) wrong("with starts: offset %zu", at);
             if (in_step) text.starts = starts + 50, text.starts_at = 100; /* those of a part */
-            if (!cut && xs_site_on_boundary(d, &text, at) != start) wrong("some starts: offset %zu", at);
+            if (!cut && at >= function && xs_site_on_boundary(d, &text, at) != start)
+                wrong("some starts: offset %zu", at);
             text.starts = whole.starts = NULL, text.starts_at = 0;
             if (function == 0 && xs_site_on_boundary(d, &whole, at) != expected[at])
                 wrong("no function: offset %zu", at);
