@@ -33,7 +33,7 @@ typedef struct subject {
  */
 
 typedef struct buffers {
-    uint8_t text[LOW * 8], expected[LOW * 4], classes[LOW * 4];
+    uint8_t text[LOW * 6], expected[LOW * 3], classes[LOW * 3];
 } buffers;
 
 static void put16(uint8_t *at, unsigned value)
@@ -52,25 +52,23 @@ static size_t lay_words(const subject *s, uint32_t high, buffers *b)
     return LOW * 4;
 }
 
-/* LOW HIGH FILLER FILLER: whatever the lengths of the first two, the next group begins an instruction. */
+/* LOW HIGH FILLER: whatever the lengths of the first two, the next group begins an instruction. */
 static size_t lay_parcels(const subject *s, uint32_t high, buffers *b)
 {
     const xs_decoder *d = s->decoder;
-    size_t filled = xs_index_find(&d->index, s->filler | (uint32_t)s->filler << 16);
     size_t after = xs_index_find(&d->index, high | (uint32_t)s->filler << 16);
+    uint8_t filled = d->classes[xs_index_find(&d->index, s->filler)];
     for (uint32_t low = 0; low < LOW; low++) {
-        uint8_t *e = b->expected + 4 * low, *t = b->text + 8 * low;
+        uint8_t *e = b->expected + 3 * low, *t = b->text + 6 * low;
         size_t i = xs_index_find(&d->index, high << 16 | low);
         put16(t, low);
         put16(t + 2, high);
         put16(t + 4, s->filler);
-        put16(t + 6, s->filler);
-        memset(e, d->classes[filled], 4);
         e[0] = d->classes[i];
         e[1] = d->sizes[i] == 4 ? XS_TAIL : d->classes[after];
-        if (d->sizes[i] == 2 && d->sizes[after] == 4) e[2] = XS_TAIL;
+        e[2] = d->sizes[i] == 2 && d->sizes[after] == 4 ? XS_TAIL : filled;
     }
-    return LOW * 8;
+    return LOW * 6;
 }
 
 static void compare(subject *s, size_t path, size_t size, uint32_t high, buffers *b)
