@@ -1,5 +1,6 @@
 # make            build/xolsim and build/libxolsim.a        make check     the test suite
 # make golden     rewrite golden files (review the diff)    make install   PREFIX= DESTDIR=
+# make bench      ratios to other programs
 # BUILD=dir       another build folder    SANITIZE=1        ASan and UBSan
 
 BUILD    ?= $(if $(SANITIZE),build/asan,build)
@@ -70,13 +71,7 @@ install: all $(BUILD)/xolsim.pc
 	install -m 644 docs/xolsim.schema.json arch/arm64/arm64.decode arch/riscv/riscv.decode \
 	  $(DESTDIR)$(PREFIX)/share/xolsim
 
-# Handlers on prepared sites, million instructions a second; lockstep beside the plain pattern.
-$(BUILD)/bench/simulate: $(BUILD)/bench/simulate.o $(BUILD)/libxolsim.a
-	$(call Q,LD,$@)$(CC) $(SAN) $(CFLAGS) -o $@ $^
-
-bench: all $(BUILD)/bench/simulate
-	$(BUILD)/bench/simulate
-	bench/lockstep $(BUILD)/xolsim
+include bench/bench.mk
 
 # Is every seeded mistake noticed? Takes some ten minutes.
 mutants:
@@ -88,6 +83,6 @@ clean:
 include tests/tests.mk
 -include tests/lockstep.mk
 
-.PHONY: all bench clean install mutants
+.PHONY: all clean install mutants
 .SECONDARY:
 -include $(LIB_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(TEST_OBJS:.o=.d)
