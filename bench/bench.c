@@ -60,7 +60,7 @@ static int run_all(const settings *s, const char *json)
     if (!report_open(s)) return EXIT_FAILURE;
     machine_facts();
     bool ok = rows_bulk(s, "arm64") && rows_bulk(s, "riscv64") && rows_beyond_cache(s) && rows_startup(s) &&
-              rows_files(s) && rows_memory_peak(s);
+              rows_files(s) && rows_memory_peak(s) && rows_execution(s);
     report_heading("at the end");
     command_version("cut -d' ' -f1-3 /proc/loadavg", load);
     report_fact("load_end", "%s", load);
