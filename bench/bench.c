@@ -2,7 +2,9 @@
  * failed, or 2 for a wrong option.
  *
  *     bench [--xolsim PROGRAM] [--build DIR] [--commit NAME] [--json FILE] [--quick]
- *     bench --list                       what is measured, without doing it */
+ *     bench --list                       what is measured, without doing it
+ *     bench --append JSON HISTORY        a line for a run; then compared with the one before
+ *     bench --compare HISTORY            the last two lines */
 #include "bench.h"
 
 #include <capstone/capstone.h>
@@ -72,7 +74,7 @@ static int usage(void)
 {
     fputs("usage: bench [--xolsim PROGRAM] [--build DIR] [--bench DIR] [--commit NAME] [--json FILE] "
           "[--quick]\n"
-          "       bench --list\n",
+          "       bench --list | --append JSON HISTORY | --compare HISTORY\n",
           stderr);
     return 2;
 }
@@ -108,5 +110,7 @@ int main(int argc, char **argv)
         report_list();
         return EXIT_SUCCESS;
     }
+    if (argc == 4 && strcmp(argv[1], "--append") == 0) return history_append(argv[2], argv[3]);
+    if (argc == 3 && strcmp(argv[1], "--compare") == 0) return history_compare(argv[2]);
     return parse(argc, argv, &s, &json) ? run_all(&s, json) : usage();
 }

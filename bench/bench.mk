@@ -1,4 +1,4 @@
-# make bench: everything in one run, build/bench.json
+# make bench: everything in one run, build/bench.json.   make bench-history: a line of it in bench/history.tsv
 
 # The newest LLVM whose headers are there, and VIXL: each optional, C++, and behind a C function of its own. Looked
 # for only when they are wanted; LLVM_CONFIG= or VIXL_VERSION= on the command line leaves one out.
@@ -39,5 +39,8 @@ $(BUILD)/bench/simulate: $(BUILD)/bench/simulate.o $(BUILD)/libxolsim.a
 bench: all $(BUILD)/bench/bench $(BUILD)/bench/simulate
 	$(BUILD)/bench/bench --xolsim $(BUILD)/xolsim --build $(BUILD) --commit $(COMMIT) --json $(BUILD)/bench.json
 
-.PHONY: bench
+bench-history: $(BUILD)/bench/bench
+	$(BUILD)/bench/bench --append $(BUILD)/bench.json bench/history.tsv
+
+.PHONY: bench bench-history
 -include $(BENCH_OBJS:.o=.d) $(BUILD)/bench/llvm.d $(BUILD)/bench/vixl.d
