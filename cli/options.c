@@ -164,7 +164,7 @@ void options_help(FILE *f)
         "  --words           the arguments are instruction words;  --bytes: bytes in memory order\n"
         "  --at ADDR         address of the first word\n"
         "  --fail-on WHAT    exit 1 if a site is reject, slot or hazard (a list)\n"
-        "  --jobs N          files worked on at the same time (default: one per core)\n"
+        "  --jobs N          threads, for files and for parts of a file (default: one per core)\n"
         "  --text SOURCE     instruction text from capstone (the default) or from the table alone\n"
         "simulate:\n"
         "  --reg NAME=VALUE  a register (a list, repeatable): x0..x30, x1..x31, ra, a0 ...; all others are "
