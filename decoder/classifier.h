@@ -5,7 +5,8 @@
 #include "internal.h"
 
 /* What is known of a word: its class, whether it is 4 bytes long, or that the byte tables leave it open. */
-enum { CODE_CLASS = 3, CODE_LONG = 4, CODE_OPEN = 0x80 };
+enum { LONG_BIT = 2, OPEN_BIT = 7 };
+enum { CODE_CLASS = 3, CODE_LONG = 1 << LONG_BIT, CODE_OPEN = 1 << OPEN_BIT };
 
 /* Two bytes of a word become one number below 256: byte[0][b] + byte[1][b'], the partial indices. */
 typedef struct pair_table {
@@ -62,6 +63,16 @@ xs_status xs_factor(xs_classifier *c, const xs_decoder *d);
 static inline uint8_t xs_code_by_rules(const xs_classifier *c, uint32_t word)
 {
     return c->codes[xs_index_find(&c->index, word)];
+}
+
+/* The words of a block, step bytes apart, for which open has a bit. */
+static inline void xs_close_open(const xs_classifier *c, const uint8_t *text, size_t step, uint64_t open,
+                                 uint8_t *codes)
+{
+    for (; open; open &= open - 1) {
+        size_t i = (size_t)__builtin_ctzll(open);
+        codes[i] = xs_code_by_rules(c, xs_load32(text + i * step));
+    }
 }
 
 /* Which of 64 parcels are the second half of a 4-byte instruction. longs: those that would be the first half

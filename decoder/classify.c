@@ -6,8 +6,6 @@
 
 /* ---- the scalar path -------------------------------------------------------------------------------- */
 
-enum { QUEUE = 1024 }; /* granules at a time; a multiple of BLOCK */
-
 static bool always(const xs_classifier *c)
 {
     (void)c;
@@ -28,61 +26,46 @@ static void store64(uint8_t *b, uint64_t value)
     memcpy(b, &value, sizeof value);
 }
 
-static void store32(uint8_t *b, uint32_t value)
+static const uint64_t each_byte = UINT64_C(0x0101010101010101);
+
+/* Bit `bit` of each of eight bytes, side by side: the product shifts that of byte k to place 56 + k. */
+static inline uint64_t bits_of(uint64_t eight, unsigned bit)
 {
-    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) value = __builtin_bswap32(value);
-    memcpy(b, &value, sizeof value);
+    return ((eight >> bit & each_byte) * UINT64_C(0x0102040810204080)) >> 56;
 }
 
-/* Places of words that one look leaves open. */
-typedef struct queue {
-    uint16_t place[QUEUE + 1];
-    size_t count;
-} queue;
-
-static inline uint64_t look(const xs_classifier *c, const uint8_t *word, size_t place, queue *open)
+/* What the halves of a block's words say, one look at each; returns a bit for each code that is open. */
+static inline __attribute__((always_inline)) uint64_t
+codes_by_half(const xs_classifier *c, const uint8_t *text, size_t step /* constant */, uint8_t codes[BLOCK])
 {
-    uint8_t code = c->f.half[xs_load16(word + c->f.half_at)];
-    open->place[open->count] = (uint16_t)place; /* stays if the code is open; no branch */
-    open->count += code / CODE_OPEN;
-    return code;
-}
-
-/* One look at a halfword decides most words; the others are put aside and looked at together. count: a
- * multiple of 4. */
-static inline __attribute__((always_inline)) void codes_of(/* step is a constant */ const xs_classifier *c,
-                                                           const uint8_t *text, size_t step, size_t count,
-                                                           uint8_t *codes)
-{
-    queue open = {.count = 0};
-    for (size_t i = 0; i < count; i += 4, text += 4 * step) {
-        uint64_t four = look(c, text, i, &open);
-        four |= look(c, text + step, i + 1, &open) << 8;
-        four |= look(c, text + 2 * step, i + 2, &open) << 16;
-        four |= look(c, text + 3 * step, i + 3, &open) << 24;
-        store32(codes + i, (uint32_t)four);
+    const uint8_t *half = text + c->f.half_at, *code = c->f.half;
+    uint64_t open = 0;
+    for (size_t i = 0; i < BLOCK; i += 8, half += 8 * step) {
+        uint64_t eight = code[xs_load16(half)];
+        eight |= (uint64_t)code[xs_load16(half + step)] << 8;
+        eight |= (uint64_t)code[xs_load16(half + 2 * step)] << 16;
+        eight |= (uint64_t)code[xs_load16(half + 3 * step)] << 24;
+        eight |= (uint64_t)code[xs_load16(half + 4 * step)] << 32;
+        eight |= (uint64_t)code[xs_load16(half + 5 * step)] << 40;
+        eight |= (uint64_t)code[xs_load16(half + 6 * step)] << 48;
+        eight |= (uint64_t)code[xs_load16(half + 7 * step)] << 56;
+        store64(codes + i, eight);
+        open |= bits_of(eight, OPEN_BIT) << i;
     }
-    text -= count * step;
-    for (size_t i = 0; i < open.count; i++)
-        codes[open.place[i]] = xs_code_by_rules(c, xs_load32(text + open.place[i] * step));
+    return open;
 }
 
 static void words_scalar(const xs_classifier *c, const uint8_t *text, size_t count, uint8_t *classes)
 {
-    for (size_t at = 0; at < count; at += QUEUE)
-        codes_of(c, text + 4 * at, 4, count - at < QUEUE ? count - at : QUEUE, classes + at);
+    for (size_t at = 0; at < count; at += BLOCK)
+        xs_close_open(c, text + 4 * at, 4, codes_by_half(c, text + 4 * at, 4, classes + at), classes + at);
 }
 
-static const uint64_t each_byte = UINT64_C(0x0101010101010101);
-
-/* Bit k of the result: whether codes[k] has CODE_LONG. */
 static uint64_t longs_of(const uint8_t codes[BLOCK])
 {
     uint64_t longs = 0;
-    for (unsigned i = 0; i < BLOCK; i += 8) {
-        uint64_t flags = load64(codes + i) / CODE_LONG & each_byte;
-        longs |= (flags * UINT64_C(0x0102040810204080) >> 56) << i;
-    }
+    for (unsigned i = 0; i < BLOCK; i += 8)
+        longs |= bits_of(load64(codes + i), LONG_BIT) << i;
     return longs;
 }
 
@@ -102,10 +85,10 @@ size_t xs_parcels_scalar(const xs_classifier *c, const uint8_t *text, size_t cou
 {
     size_t begun = count;
     for (size_t at = 0; at < count; at += BLOCK) {
-        if (at % QUEUE == 0)
-            codes_of(c, text + 2 * at, 2, count - at < QUEUE ? count - at : QUEUE, classes + at);
-        uint64_t tails = xs_tails(longs_of(classes + at), carry);
-        put_tails(classes + at, tails);
+        uint8_t *codes = classes + at;
+        xs_close_open(c, text + 2 * at, 2, codes_by_half(c, text + 2 * at, 2, codes), codes);
+        uint64_t tails = xs_tails(longs_of(codes), carry);
+        put_tails(codes, tails);
         begun -= (size_t)__builtin_popcountll(tails);
     }
     return begun;

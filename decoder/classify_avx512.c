@@ -65,15 +65,6 @@ AVX512 static inline void planes_of_words(const __m512i v[4], __m512i from, __m5
     planes[1] = _mm512_shuffle_i64x2(a, b, 0xee);
 }
 
-static inline void close_open(const xs_classifier *c, const uint8_t *text, size_t step, uint64_t open,
-                              uint8_t *codes)
-{
-    for (; open; open &= open - 1) {
-        size_t i = (size_t)__builtin_ctzll(open);
-        codes[i] = xs_code_by_rules(c, xs_load32(text + i * step));
-    }
-}
-
 AVX512 static void words(const xs_classifier *c, const uint8_t *text, size_t count, uint8_t *classes)
 {
     const pair256 first = pair_at(&c->f.first), second = pair_at(&c->f.second);
@@ -91,7 +82,7 @@ AVX512 static void words(const xs_classifier *c, const uint8_t *text, size_t cou
             code = look_up(&join, _mm512_add_epi8(code, cell_of(&second, planes)));
         }
         _mm512_storeu_si512(classes + at, code);
-        close_open(c, text, 4, _mm512_movepi8_mask(code), classes + at);
+        xs_close_open(c, text, 4, _mm512_movepi8_mask(code), classes + at);
     }
 }
 
@@ -136,7 +127,7 @@ AVX512 static size_t parcels(const xs_classifier *c, const uint8_t *text, size_t
         if (open) {
             uint8_t codes[BLOCK];
             _mm512_storeu_si512(codes, code);
-            close_open(c, text, 2, open, codes);
+            xs_close_open(c, text, 2, open, codes);
             code = _mm512_loadu_si512(codes);
         }
         uint64_t tails = xs_tails(_mm512_test_epi8_mask(code, long_flag), carry);
