@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "crew.h"
 
@@ -104,15 +105,24 @@ void window_close(window *w)
     *w = (window){0};
 }
 
-/* Classify the window's chunk from offset at of its range to its end. Returns the bytes left. */
-static size_t classify_from(window *w, size_t at)
+/* Classify anew from offset at of the range, up to where the new instructions fall in with the old ones. */
+static void fall_in(window *w, size_t at, size_t *left)
 {
-    const code *c = w->code;
-    const chunk *k = &c->chunks[w->chunk];
-    size_t left;
-    xs_classify_text(c->view->classifier, c->image->ranges[k->range].bytes + at, k->to - at,
-                     w->classes + (at - k->from) / c->view->granule, &left);
-    return left;
+    const chunk *k = &w->code->chunks[w->chunk];
+    const uint8_t *bytes = w->code->image->ranges[k->range].bytes;
+    for (size_t size, rest; at < k->to; at += size - rest) {
+        uint8_t fresh[128], *old = w->classes + (at - k->from) / 2;
+        size = k->to - at < 2 * sizeof fresh ? k->to - at : 2 * sizeof fresh;
+        xs_classify_text(w->code->view->classifier, bytes + at, size, fresh, &rest);
+        for (size_t i = 0; i < (size - rest) / 2; i++) {
+            if (fresh[i] != XS_TAIL && old[i] != XS_TAIL) return;
+            old[i] = fresh[i];
+        }
+        if (size < k->to - at) continue;
+        memset(old + (size - rest) / 2, XS_TAIL, size / 2 - (size - rest) / 2);
+        *left = rest;
+        return;
+    }
 }
 
 /* What stands before a function (padding, data that no symbol marks) must not shift the boundaries in it: an
@@ -132,7 +142,7 @@ static void begin_anew(window *w, size_t *left)
         } else { /* in what is no whole instruction anyway */
             w->left += at - (k->to - *left);
         }
-        *left = classify_from(w, at);
+        fall_in(w, at, left);
     }
 }
 
@@ -141,7 +151,10 @@ void window_load(window *w, size_t number)
     if (w->chunk == number) return;
     w->chunk = number;
     w->left = 0;
-    size_t left = classify_from(w, w->code->chunks[number].from);
+    const chunk *k = &w->code->chunks[number];
+    size_t left;
+    xs_classify_text(w->code->view->classifier, w->code->image->ranges[k->range].bytes + k->from,
+                     k->to - k->from, w->classes, &left);
     if (w->code->view->granule == 2) begin_anew(w, &left);
     w->left += left;
 }

@@ -1,4 +1,6 @@
 /* A file, opened and looked through: its image, the target in view. */
+#include <string.h>
+
 #include "sites.h"
 
 /* What the search for calls needs, while the image is being read: a decoder for an architecture that is
@@ -8,6 +10,7 @@ typedef struct calls {
     const options *options;
     int status;
     bool opened;
+    xs_classifier *finder;
 } calls;
 
 const char *image_arch_name(const xs_image *image)
@@ -24,13 +27,6 @@ static void open_view(calls *c, const xs_image *image)
     c->opened = true;
 }
 
-/* As much of an instruction as there is. */
-static uint32_t first_word(const uint8_t *bytes, size_t avail)
-{
-    uint32_t low = (uint32_t)(bytes[0] | bytes[1] << 8);
-    return avail < 4 ? low : low | (uint32_t)(bytes[2] | bytes[3] << 8) << 16;
-}
-
 static void report_call(const view *v, const xs_range *range, size_t at, xs_call_found *found, void *arg)
 {
     xs_insn insn;
@@ -39,23 +35,33 @@ static void report_call(const view *v, const xs_range *range, size_t at, xs_call
     if (offset) found(arg, range->addr + at + (uint64_t)*offset);
 }
 
-/* Operands are for calls only: this goes over every word of a file. */
+/* The calls among the instructions from offset at on, as many as fit in a buffer; returns where to go on. */
+static size_t scan_some(const view *v, const xs_classifier *finder, const xs_range *range, size_t at,
+                        xs_call_found *found, void *arg)
+{
+    uint8_t is_call[16384];
+    size_t size = (size_t)range->size - at, left;
+    if (size > sizeof is_call * v->granule) size = sizeof is_call * v->granule;
+    xs_classify_text(finder, range->bytes + at, size, is_call, &left);
+    const uint8_t *end = is_call + (size - left) / v->granule, *call = is_call;
+    for (; (call = memchr(call, 1, (size_t)(end - call))); call++)
+        report_call(v, range, at + (size_t)(call - is_call) * v->granule, found, arg);
+    return size - left ? at + size - left : (size_t)range->size;
+}
+
 static void scan_calls(void *context, const xs_image *image, const xs_range *range, xs_call_found *found,
                        void *arg)
 {
     calls *c = context;
     const view *v = &c->program->view;
-    size_t count;
     open_view(c, image);
     if (c->status != STATUS_OK) return;
-    const xs_entry *entries = xs_decoder_entries(v->decoder, &count);
-    for (size_t at = 0; range->size - at >= v->granule;) {
-        uint32_t word = first_word(range->bytes + at, (size_t)range->size - at);
-        const xs_rule *rule = entries[xs_lookup(v->decoder, word)].rule;
-        if (rule->flow == XS_FLOW_CALL) report_call(v, range, at, found, arg);
-        at += rule->width / 8u;
-        if (at > range->size) return;
+    if (!c->finder && xs_flow_finder_new(v->decoder, XS_FLOW_CALL, NULL, &c->finder) != XS_OK) {
+        c->status = complain(STATUS_INTERNAL, "%s: out of memory", image->path);
+        return;
     }
+    for (size_t at = 0; at < range->size;)
+        at = scan_some(v, c->finder, range, at, found, arg);
 }
 
 int program_open(program *p, const options *o, const char *path)
@@ -64,8 +70,9 @@ int program_open(program *p, const options *o, const char *path)
     calls c = {.program = p, .options = o};
     *p = (program){0};
     xs_image_options image_options = {.scan_calls = scan_calls, .scan_context = &c};
-    if (xs_image_open(path, &image_options, &p->image, why, sizeof why) != XS_IMAGE_OK)
-        return complain(STATUS_INPUT, "%s: %s", path, why);
+    xs_image_status opened = xs_image_open(path, &image_options, &p->image, why, sizeof why);
+    xs_classifier_free(c.finder);
+    if (opened != XS_IMAGE_OK) return complain(STATUS_INPUT, "%s: %s", path, why);
     open_view(&c, p->image);
     if (c.status != STATUS_OK) return c.status;
     return code_open(&p->code, p->image, &p->view) ? STATUS_OK

@@ -56,8 +56,8 @@ extern const classify_path xs_path_scalar, xs_path_avx512, xs_path_neon;
 size_t xs_parcels_scalar(const xs_classifier *c, const uint8_t *text, size_t count, uint8_t *classes,
                          unsigned *carry);
 
-/* factor.c: fills index, codes and f. */
-xs_status xs_factor(xs_classifier *c, const xs_decoder *d);
+/* factor.c: fills index, codes and f. classes: what is asked for, for each entry of d; below XS_TAIL. */
+xs_status xs_factor(xs_classifier *c, const xs_decoder *d, const uint8_t *classes);
 
 /* What no byte table decides. */
 static inline uint8_t xs_code_by_rules(const xs_classifier *c, uint32_t word)

@@ -121,13 +121,13 @@ static bool choose(xs_classifier *c, const char *name)
     return false;
 }
 
-xs_status xs_classifier_new(const xs_decoder *decoder, const char *path, xs_classifier **out)
+static xs_status make(const xs_decoder *d, const uint8_t *classes, const char *path, xs_classifier **out)
 {
     *out = NULL;
     xs_classifier *c = calloc(1, sizeof *c);
     if (!c) return XS_E_NOMEM;
-    c->granule = decoder->table->granule;
-    xs_status status = xs_factor(c, decoder);
+    c->granule = d->table->granule;
+    xs_status status = xs_factor(c, d, classes);
     if (status == XS_OK && !choose(c, path)) status = XS_E_RANGE;
     if (status != XS_OK) {
         xs_classifier_free(c);
@@ -135,6 +135,19 @@ xs_status xs_classifier_new(const xs_decoder *decoder, const char *path, xs_clas
     }
     *out = c;
     return XS_OK;
+}
+
+xs_status xs_classifier_new(const xs_decoder *decoder, const char *path, xs_classifier **out)
+{
+    return make(decoder, decoder->classes, path, out);
+}
+
+xs_status xs_flow_finder_new(const xs_decoder *decoder, xs_flow flow, const char *path, xs_classifier **out)
+{
+    uint8_t is_flow[XS_MAX_RULES + 1];
+    for (size_t i = 0; i <= decoder->count; i++)
+        is_flow[i] = decoder->entries[i].rule->flow == flow;
+    return make(decoder, is_flow, path, out);
 }
 
 void xs_classifier_free(xs_classifier *classifier)

@@ -50,43 +50,42 @@ typedef struct factoring {
 
 /* ---- the rules that matter ------------------------------------------------------------------------ */
 
-static unsigned code_of(const xs_decoder *d, size_t i)
-{
-    return d->classes[i] | (d->sizes[i] > d->table->granule ? CODE_LONG : 0u);
-}
-
 /* Whether all words of rule i would get the same code without it: from the rules in later (nearest last). */
-static bool follows_suit(const xs_decoder *d, size_t i, const uint16_t *later, size_t count)
+static bool follows_suit(const xs_decoder *d, const uint8_t *code, size_t i, const uint16_t *later,
+                         size_t count)
 {
     const xs_rule *rule = d->entries[i].rule;
     while (count-- > 0) {
         const xs_rule *next = d->entries[later[count]].rule;
         if ((rule->value ^ next->value) & rule->mask & next->mask) continue;
-        if (code_of(d, later[count]) != code_of(d, i)) return false;
+        if (code[later[count]] != code[i]) return false;
         if ((next->mask & ~rule->mask) == 0) return true;
     }
     return false;
 }
 
 /* Entries of d that make a difference to the code, last first. */
-static size_t telling_entries(const xs_decoder *d, uint16_t *entry)
+static size_t telling_entries(const xs_decoder *d, const uint8_t *code, uint16_t *entry)
 {
     size_t count = 0;
     for (size_t i = d->count + 1; i-- > 0;)
-        if (!follows_suit(d, i, entry, count)) entry[count++] = (uint16_t)i;
+        if (!follows_suit(d, code, i, entry, count)) entry[count++] = (uint16_t)i;
     return count;
 }
 
-static xs_status take_rules(factoring *f, xs_classifier *c, const xs_decoder *d)
+static xs_status take_rules(factoring *f, xs_classifier *c, const xs_decoder *d, const uint8_t *classes)
 {
     uint16_t entry[XS_MAX_RULES + 1];
-    f->count = telling_entries(d, entry);
+    uint8_t code[XS_MAX_RULES + 1];
+    for (size_t i = 0; i <= d->count; i++)
+        code[i] = classes[i] | (d->sizes[i] > d->table->granule ? CODE_LONG : 0);
+    f->count = telling_entries(d, code, entry);
     if (!xs_index_open(&c->index, f->count)) return XS_E_NOMEM;
     for (size_t i = 0; i < f->count; i++) {
         size_t from = entry[f->count - 1 - i];
         f->mask[i] = d->entries[from].rule->mask;
         f->value[i] = d->entries[from].rule->value;
-        c->codes[i] = (uint8_t)code_of(d, from);
+        c->codes[i] = code[from];
         xs_index_add(&c->index, i, f->mask[i], f->value[i]);
     }
     f->words = c->index.words;
@@ -411,10 +410,10 @@ static void fill_factors(factoring *f, factors *to)
     }
 }
 
-xs_status xs_factor(xs_classifier *c, const xs_decoder *d)
+xs_status xs_factor(xs_classifier *c, const xs_decoder *d, const uint8_t *classes)
 {
     factoring *f = calloc(1, sizeof *f);
-    xs_status status = f ? take_rules(f, c, d) : XS_E_NOMEM;
+    xs_status status = f ? take_rules(f, c, d, classes) : XS_E_NOMEM;
     if (status == XS_OK) {
         split_first(f);
         fill_factors(f, &c->f);

@@ -275,6 +275,10 @@ typedef struct xs_classifier xs_classifier;
 xs_status xs_classifier_new(const xs_decoder *decoder, const char *path, xs_classifier **out);
 void xs_classifier_free(xs_classifier *classifier); /* NULL is allowed */
 
+/* The same for another question: classes[i] is 1 where an instruction with this flow begins, 0 where another
+ * one does, XS_TAIL inside one. */
+xs_status xs_flow_finder_new(const xs_decoder *decoder, xs_flow flow, const char *path, xs_classifier **out);
+
 /* "avx512-vbmi", "neon", "scalar", fastest first, whether this machine has them or not; NULL after the
  * last. The path of a classifier. */
 const char *xs_classifier_path_name(size_t i);

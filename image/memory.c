@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Many short strings share one. */
+enum { BLOCK = 32768 };
 typedef struct img_block {
     struct img_block *next;
-    char text[];
+    size_t used, room;
+    char bytes[];
 } img_block;
 
 void *img_make_room(img_loading *loading, void *items, size_t count, size_t *room, size_t item_size)
@@ -25,14 +28,20 @@ void *img_make_room(img_loading *loading, void *items, size_t count, size_t *roo
 /* Bytes that live as long as the image, aligned for pointers. */
 static char *keep(img_loading *loading, size_t size)
 {
-    img_block *block = malloc(sizeof *block + size);
-    if (!block) {
-        loading->out_of_memory = true;
-        return NULL;
+    img_block *block = loading->strings;
+    size = (size + sizeof(char *) - 1) / sizeof(char *) * sizeof(char *);
+    if (!block || block->room - block->used < size) {
+        size_t room = size < BLOCK ? BLOCK : size;
+        block = malloc(sizeof *block + room);
+        if (!block) {
+            loading->out_of_memory = true;
+            return NULL;
+        }
+        *block = (img_block){.next = loading->strings, .room = room};
+        loading->strings = block;
     }
-    block->next = loading->strings;
-    loading->strings = block;
-    return block->text;
+    block->used += size;
+    return block->bytes + block->used - size;
 }
 
 const char **img_names(img_loading *loading, size_t count)

@@ -64,24 +64,65 @@ static void find_entries(img_loading *loading, img_candidates *found)
     }
 }
 
+/* A function is called from many places, so targets are looked up before they are listed: an open hash table,
+ * a power of two in size and at most half full. Code begins at even addresses: an odd slot is taken. */
+typedef struct address_set {
+    uint64_t *slots;
+    size_t count, room;
+} address_set;
+
+static uint64_t *slot_of(const address_set *set, uint64_t addr)
+{
+    size_t i = (size_t)(addr * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (set->room - 1);
+    while (set->slots[i] && set->slots[i] != (addr | 1))
+        i = (i + 1) & (set->room - 1);
+    return &set->slots[i];
+}
+
+static bool grow(address_set *set)
+{
+    address_set larger = {.room = set->room ? set->room * 2 : 1024, .count = set->count};
+    larger.slots = calloc(larger.room, sizeof *larger.slots);
+    if (!larger.slots) return false;
+    for (size_t i = 0; i < set->room; i++)
+        if (set->slots[i]) *slot_of(&larger, set->slots[i] & ~UINT64_C(1)) = set->slots[i];
+    free(set->slots);
+    *set = larger;
+    return true;
+}
+
+/* Whether addr, an even one, is new; without memory for more, it is. */
+static bool is_new(address_set *set, uint64_t addr)
+{
+    if (2 * set->count >= set->room && !grow(set)) return true;
+    uint64_t *slot = slot_of(set, addr);
+    if (*slot) return false;
+    *slot = addr | 1;
+    set->count++;
+    return true;
+}
+
 typedef struct call_finder {
     img_loading *loading;
     img_candidates *found;
+    address_set seen;
 } call_finder;
 
 static void add_call(void *context, uint64_t target)
 {
     call_finder *finder = context;
+    if (target % 2 || !is_new(&finder->seen, target)) return;
     img_add_unnamed(finder->loading, finder->found, target, 0, XS_SOURCE_CALL);
 }
 
 static void find_calls(img_loading *loading, img_candidates *found, const xs_image_options *options)
 {
-    call_finder finder = {loading, found};
+    call_finder finder = {.loading = loading, .found = found};
     for (size_t i = 0; i < loading->image.range_count; i++) {
         options->scan_calls(options->scan_context, &loading->image, &loading->image.ranges[i], add_call,
                             &finder);
     }
+    free(finder.seen.slots);
 }
 
 /* Not for relocatable files: their addresses are not final, and they cannot be without .symtab. */

@@ -77,6 +77,36 @@ START_TEST(paths_equal_instructions)
 }
 END_TEST
 
+static void compare_flows(const xs_decoder *d, void *arg)
+{
+    static uint8_t text[BYTES], found[BYTES / 2];
+    unsigned granule = xs_table_granule(xs_decoder_table(d));
+    fill(d, arg, text);
+    for (xs_flow flow = XS_FLOW_NONE; flow <= XS_FLOW_RETURN; flow++) {
+        size_t left, seen[2] = {0};
+        xs_classifier *c;
+        xs_insn insn;
+        ck_assert_int_eq(xs_flow_finder_new(d, flow, NULL, &c), XS_OK);
+        xs_classify_text(c, text, BYTES, found, &left);
+        for (size_t at = 0; xs_decode(d, text + at, BYTES - at, &insn) == XS_OK; at += insn.size) {
+            bool is = insn.entry->rule->flow == flow;
+            seen[is]++;
+            if (found[at / granule] != is) wrong("%s: flow %d at %zu", target_name(d), (int)flow, at);
+        }
+        ck_assert_uint_gt(seen[0], 0);
+        ck_assert_uint_gt(seen[1], 0);
+        xs_classifier_free(c);
+    }
+}
+
+START_TEST(flows_are_found)
+{
+    rng r = rng_new("flows");
+    each_target("arm64/ideal,riscv64/7.3", compare_flows, &r);
+    all_right();
+}
+END_TEST
+
 /* ---- random tables ------------------------------------------------------------------------------- */
 
 /* A line of so many bits with a random class, its fixed bits in a few clumps. */
@@ -211,6 +241,7 @@ Suite *classifier_suite(void)
     Suite *suite = suite_create("classifier");
     TCase *all = tcase_create("text");
     tcase_add_test(all, paths_equal_instructions);
+    tcase_add_test(all, flows_are_found);
     tcase_add_loop_test(all, random_tables, 0, sizeof sizes / sizeof *sizes);
     tcase_add_test(all, unknown_paths);
     tcase_add_test(all, classes_are_counted);
