@@ -255,9 +255,11 @@ START_TEST(scan_with_and_without_starts)
             bool found = xs_site_in_exclusive(ideal, &walked, at);
             if (found != xs_site_in_exclusive(ideal, &known, at))
                 wrong("function %zu, offset %zu", function, at);
-            xs_text part = {bytes, size, 0, function, starts + 100, 200};
-            if (found != xs_site_in_exclusive(ideal, &part, at))
-                wrong("function %zu, offset %zu, starts of a part", function, at);
+            for (size_t cut = 60; cut < size; cut += 60) {
+                xs_text part = {bytes, size, 0, function, starts + cut / 2, cut};
+                if (found != xs_site_in_exclusive(ideal, &part, at))
+                    wrong("function %zu, offset %zu, starts from %zu", function, at, cut);
+            }
         }
     }
     all_right();
