@@ -109,9 +109,11 @@ void corpus_free(corpus *c);
 size_t corpus_copies(const corpus *c, size_t bytes); /* how many are at least so many bytes */
 void corpus_repeat(const corpus *c, uint8_t *text, size_t copies);
 
-/* An ELF program of so many copies; with symbols: those functions, and a $x for each as -ffunction-sections
- * leaves them. */
-bool corpus_write_elf(const corpus *c, const char *path, size_t copies, bool symbols);
+/* The functions in so many copies. */
+size_t corpus_functions(const corpus *c, size_t copies);
+/* An ELF program of so many copies, with symbols of the first `functions` functions and a $x for each, as
+ * -ffunction-sections leaves them; 0: stripped. */
+bool corpus_write_elf(const corpus *c, const char *path, size_t copies, size_t functions);
 
 /* Zeroed memory, in huge pages where there are any: the same for every contender. */
 uint8_t *pages(size_t size);

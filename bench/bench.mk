@@ -43,4 +43,4 @@ bench-history: $(BUILD)/bench/bench
 	$(BUILD)/bench/bench --append $(BUILD)/bench.json bench/history.tsv
 
 .PHONY: bench bench-history
--include $(BENCH_OBJS:.o=.d) $(BUILD)/bench/llvm.d $(BUILD)/bench/vixl.d
+-include $(BENCH_OBJS:.o=.d) $(BUILD)/bench/simulate.d $(BUILD)/bench/llvm.d $(BUILD)/bench/vixl.d

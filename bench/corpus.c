@@ -182,7 +182,7 @@ enum { TEXT_AT = 4096 };
 
 typedef struct program {
     const corpus *c;
-    size_t copies, symbols;
+    size_t copies, functions, symbols;
     FILE *f;
 } program;
 
@@ -212,13 +212,13 @@ static bool put_symbols(program *p)
     uint32_t mapping = (uint32_t)p->c->names_size; /* behind the functions' names */
     bool ok = put_symbol(p, 0, 0, 0, 0);
     for (int global = 0; global < 2; global++)
-        for (size_t copy = 0; copy < p->copies; copy++)
-            for (size_t i = 1; ok && i < p->c->function_count; i++) {
-                const function *f = &p->c->functions[i];
-                uint64_t value = TEXT_AT + copy * p->c->size + f->offset;
-                ok = global ? put_symbol(p, f->name, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), value, f->size)
-                            : put_symbol(p, mapping, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), value, 0);
-            }
+        for (size_t i = 0; ok && i < p->functions; i++) {
+            size_t each = p->c->function_count - 1, copy = i / each;
+            const function *f = &p->c->functions[1 + i % each];
+            uint64_t value = TEXT_AT + copy * p->c->size + f->offset;
+            ok = global ? put_symbol(p, f->name, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), value, f->size)
+                        : put_symbol(p, mapping, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), value, 0);
+        }
     return ok;
 }
 
@@ -297,10 +297,15 @@ static bool put_program(program *p)
     return put_file(p, sections);
 }
 
-bool corpus_write_elf(const corpus *c, const char *path, size_t copies, bool symbols)
+size_t corpus_functions(const corpus *c, size_t copies)
 {
-    program p = {.c = c, .copies = copies, .f = fopen(path, "wb")};
-    if (symbols) p.symbols = 1 + 2 * copies * (c->function_count - 1);
+    return copies * (c->function_count - 1);
+}
+
+bool corpus_write_elf(const corpus *c, const char *path, size_t copies, size_t functions)
+{
+    program p = {.c = c, .copies = copies, .functions = functions, .f = fopen(path, "wb")};
+    if (functions) p.symbols = 1 + 2 * functions;
     bool ok = p.f && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && put_program(&p);
     if (p.f && fclose(p.f) != 0) ok = false;
     if (!ok) fprintf(stderr, "bench: %s cannot be written\n", path);

@@ -59,6 +59,11 @@ static void add_objdump(files *f, command *c, const char *name, const char *prog
               version, (double)(f->slice_copies * f->c.size) * 1e-6);
 }
 
+static bool write_file(const files *f, const char *path, size_t copies)
+{
+    return corpus_write_elf(&f->c, path, copies, corpus_functions(&f->c, copies));
+}
+
 /* Seven rounds of the whole file would take minutes, and one nearly one: a quarter tells. */
 static void larger_objdump(files *f)
 {
@@ -66,7 +71,7 @@ static void larger_objdump(files *f)
     char path[TEXT];
     snprintf(path, sizeof path, "%s/bench/text-quarter", f->s->build);
     f->objdump_larger = (command){{gnu_objdump, "-d", path}};
-    if (!corpus_write_elf(&f->c, path, copies, true)) return;
+    if (!write_file(f, path, copies)) return;
     double start = clock_now(WALL_TIME);
     bool ok = command_run(&f->objdump_larger);
     double rate = words(f, copies) / (clock_now(WALL_TIME) - start) * 1e-6;
@@ -103,8 +108,7 @@ static bool measure_disassemblers(files *f)
     return true;
 }
 
-/* ---- threads
- * ----------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------- */
 
 static bool link_copies(files *f)
 {
@@ -147,8 +151,7 @@ static bool measure_jobs(files *f)
     return true;
 }
 
-/* ---- a small program -------------------------------------------------------------------------------------
- */
+/* ---- a small program --------------------------------------------------------------------------------- */
 
 static bool measure_readelf(const settings *s)
 {
@@ -174,8 +177,7 @@ static bool measure_readelf(const settings *s)
     return true;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------
- */
+/* ---- all of it --------------------------------------------------------------------------------------- */
 
 static bool write_files(files *f)
 {
@@ -183,8 +185,7 @@ static bool write_files(files *f)
     f->slice_copies = corpus_copies(&f->c, f->s->quick ? 1 : SLICE_TEXT);
     snprintf(f->full, sizeof f->full, "%s/bench/text-full", f->s->build);
     snprintf(f->slice, sizeof f->slice, "%s/bench/text-slice", f->s->build);
-    return corpus_write_elf(&f->c, f->full, f->full_copies, true) &&
-           corpus_write_elf(&f->c, f->slice, f->slice_copies, true);
+    return write_file(f, f->full, f->full_copies) && write_file(f, f->slice, f->slice_copies);
 }
 
 static void remove_files(files *f)
