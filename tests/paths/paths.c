@@ -14,8 +14,7 @@
 enum { LOW = 65536, FILLED = 3, JOBS_MAX = 256 };
 
 static const char *const targets[] = {
-    "arm64/7.3/uprobe", "arm64/6.12/kprobe",  "arm64/stp-2024", "arm64/ideal",
-    "riscv64/7.3",      "riscv64/6.1/kprobe", "riscv64/ideal",  "riscv32/ideal",
+    "arm64/7.3/uprobe", "arm64/6.12/kprobe", "arm64/ideal", "riscv64/7.3", "riscv64/ideal", "riscv32/ideal",
 };
 
 typedef struct subject {
