@@ -128,20 +128,22 @@ static unsigned slot_hazard(xs_reason why)
     }
 }
 
+unsigned xs_class_hazards(xs_class cls, const xs_decision *right)
+{
+    if (cls == XS_SLOT && right->cls != XS_SLOT) return slot_hazard(right->reason);
+    bool slot_is_right = right->cls == XS_SLOT || right->reason == XS_WHY_FASTER;
+    bool real = right->reason != XS_WHY_UNALLOCATED && right->reason != XS_WHY_TRAP;
+    return cls == XS_REJECT && slot_is_right && real ? XS_HAZARD_NEEDLESS : 0;
+}
+
 unsigned xs_hazards(const xs_decoder *decoder, const xs_insn *insn, const xs_entry *ideal)
 {
-    const xs_decision *k = insn->entry->decision;
     uint32_t quirks = xs_quirks(decoder, insn);
     unsigned found = 0;
     for (; quirks; quirks &= quirks - 1)
         found |= decoder->table->quirks[__builtin_ctz(quirks)].hazard;
     if (!ideal || !ideal->rule) return found;
-    const xs_decision *right = ideal->decision;
-    if (k->cls == XS_SLOT && right->cls != XS_SLOT) return found | slot_hazard(right->reason);
-    bool slot_is_right = right->cls == XS_SLOT || right->reason == XS_WHY_FASTER;
-    bool real = right->reason != XS_WHY_UNALLOCATED && right->reason != XS_WHY_TRAP;
-    if (k->cls == XS_REJECT && slot_is_right && real) return found | XS_HAZARD_NEEDLESS;
-    return found;
+    return found | xs_class_hazards(insn->entry->decision->cls, ideal->decision);
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */

@@ -307,6 +307,11 @@ typedef bool xs_cube_fn(void *arg, size_t entry_a, size_t entry_b, uint32_t mask
  * entry_b is 0). Calls fn for each until it returns false; returns false then, true at the end. */
 bool xs_space_walk(const xs_decoder *a, const xs_decoder *b, xs_cube_fn *fn, void *arg);
 
+/* The same, cut further until the same quirks of a show on all words of a piece. */
+typedef bool xs_quirk_cube_fn(void *arg, size_t entry_a, size_t entry_b, uint32_t quirks, uint32_t mask,
+                              uint32_t value);
+bool xs_quirk_walk(const xs_decoder *a, const xs_decoder *b, xs_quirk_cube_fn *fn, void *arg);
+
 /* Runs of consecutive words first..last (inclusive) with one entry, in order, not merged. */
 typedef bool xs_run_fn(void *arg, size_t entry, uint32_t first, uint32_t last);
 
@@ -354,6 +359,9 @@ uint32_t xs_quirks(const xs_decoder *decoder, const xs_insn *insn);
 /* The hazards of a word alone: those of its quirks, and what the kernel does with it against what ideal
  * says (NULL: not asked). A slot where ideal has reason pc-relative or branch corrupts, and so on. */
 unsigned xs_hazards(const xs_decoder *decoder, const xs_insn *insn, const xs_entry *ideal);
+
+/* The part of them that comes from the class alone: any kernel that answers with cls, ideal's decision. */
+unsigned xs_class_hazards(xs_class cls, const xs_decision *ideal);
 
 /* Does the kernel's exclusive scan refuse a probe at offset? Looks back up to 32 instructions, not
  * beyond the function's start; without a function it does not look (arch_prepare_kprobe,

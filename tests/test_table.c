@@ -497,6 +497,45 @@ START_TEST(census_and_hazards)
 }
 END_TEST
 
+/* ---- the space by quirks ------------------------------------------------------------------------- */
+
+typedef struct quirk_sum {
+    const xs_decoder *d;
+    rng r;
+    uint64_t words, shown;
+} quirk_sum;
+
+/* Any word of the piece has the quirks that are said of the piece. */
+static bool check_piece(void *arg, size_t a, size_t b, uint32_t quirks, uint32_t mask, uint32_t value)
+{
+    quirk_sum *k = arg;
+    (void)b;
+    for (int i = 0; i < 3; i++) {
+        uint32_t word = (rng_next(&k->r) & ~mask) | value;
+        uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
+                            (uint8_t)(word >> 24)};
+        xs_insn insn;
+        ck_assert_int_eq(xs_decode(k->d, bytes, 4, &insn), XS_OK);
+        if (xs_lookup(k->d, word) != a || xs_quirks(k->d, &insn) != quirks)
+            wrong("%s: 0x%08x has quirks 0x%x, its piece 0x%x", target_name(k->d), word,
+                  xs_quirks(k->d, &insn), quirks);
+    }
+    k->words += UINT64_C(1) << (32 - __builtin_popcount(mask));
+    k->shown += quirks ? UINT64_C(1) << (32 - __builtin_popcount(mask)) : 0;
+    return true;
+}
+
+START_TEST(quirks_in_space)
+{
+    static const char *const of[] = {"arm64/6.1/uprobe", "arm64/stp-2024/uprobe", "riscv64/6.1/uprobe"};
+    quirk_sum k = {.d = decoder_of(of[_i]), .r = rng_new("quirks_in_space")};
+    ck_assert(xs_quirk_walk(k.d, ideal_of(k.d), check_piece, &k));
+    ck_assert_uint_eq(k.words, UINT64_C(1) << 32);
+    ck_assert_uint_gt(k.shown, 0);
+    all_right();
+}
+END_TEST
+
 /* Counted on real kernels. RISC-V: of 2^30 words with low bits 11, and of 49152 compressed halfwords. */
 static const struct {
     const char *target;
@@ -540,6 +579,7 @@ Suite *table_suite(void)
     tcase_add_loop_test(facts, history_is_told, 0, 2);
     tcase_add_loop_test(facts, totals_of_real_kernels, 0, sizeof totals / sizeof *totals);
     tcase_add_test(ideal, ideal_keeps_its_promises);
+    tcase_add_loop_test(ideal, quirks_in_space, 0, 3);
     tcase_add_loop_test(ideal, census_and_hazards, 0, sizeof censuses / sizeof *censuses);
     suite_add_tcase(suite, data);
     suite_add_tcase(suite, facts);
