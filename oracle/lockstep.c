@@ -56,7 +56,7 @@ void xs_simulate_ours(xs_lockstep *ls)
 {
     ls->touch_count = ls->store_count = 0;
     ls->ours = ls->start;
-    ls->status = xs_simulate(&ls->site, &ls->ours, &ls->bus, 0, &ls->fault);
+    ls->status = xs_simulate(&ls->site, &ls->ours, &ls->bus, ls->quirks, &ls->fault);
     ls->arch->settle(&ls->ours);
 }
 
@@ -317,6 +317,11 @@ void xs_lockstep_close(xs_lockstep *ls)
 xs_oracle *xs_lockstep_oracle(xs_lockstep *ls)
 {
     return ls->o;
+}
+
+void xs_lockstep_quirks(xs_lockstep *ls, uint32_t quirks)
+{
+    ls->quirks = quirks;
 }
 
 uint64_t xs_lockstep_plain(xs_lockstep *ls, const xs_case *c, uint64_t seed, uint64_t number, unsigned states)

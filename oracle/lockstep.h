@@ -87,17 +87,25 @@ typedef struct xs_not_run {
     unsigned line;
 } xs_not_run;
 
-enum { XS_DIVERGENCES = 64, XS_RUN_AS = 8, XS_NOT_RUN = 48 };
+/* RULE taken-for AS "reason": Unicorn's CPU has another extension in that place and carries out AS, so that
+ * what it does with a word of RULE says nothing about RULE. */
+typedef struct xs_taken_for {
+    char rule[40], as[40], reason[400];
+    unsigned line;
+} xs_taken_for;
+
+enum { XS_DIVERGENCES = 64, XS_RUN_AS = 8, XS_NOT_RUN = 48, XS_TAKEN_FOR = 8 };
 enum { XS_DIVERGENCE_ENOUGH = 2000 }; /* checks after which a line that was never needed is not needed */
 enum { XS_NOT_RUN_ENOUGH = 1000 };    /* words after which a rule of which none has run needs a line */
 typedef struct xs_divergences {
     xs_divergence list[XS_DIVERGENCES];
     xs_run_as run_as[XS_RUN_AS];
     xs_not_run not_run[XS_NOT_RUN];
-    unsigned count, run_as_count, not_run_count;
+    xs_taken_for taken_for[XS_TAKEN_FOR];
+    unsigned count, run_as_count, not_run_count, taken_for_count;
 } xs_divergences;
 
-/* Lines of: rule, * or 0xWORD, field, ours, theirs, "reason"; and the two above. false: why names the line.
+/* Lines of: rule, * or 0xWORD, field, ours, theirs, "reason"; and the three above. false: why names the line.
  */
 bool xs_divergences_parse(const char *text, xs_divergences *out, char *why, size_t size);
 /* An entry that was looked at often enough and never applied: no longer needed. */
@@ -154,6 +162,9 @@ xs_lockstep *xs_lockstep_open(const xs_cases *cases, xs_divergences *divergences
                               bool plain, char *why, size_t size);
 void xs_lockstep_close(xs_lockstep *ls);
 xs_oracle *xs_lockstep_oracle(xs_lockstep *ls);
+/* From now on our side has these bugs (bits of the simulator's list; 0 at first): what differs then is what
+ * they do. */
+void xs_lockstep_quirks(xs_lockstep *ls, uint32_t quirks);
 
 /* Word number `number` of a case in `states` states. *first, when it is not NULL and something differs, is
  * the first check that nothing explains (first->differs is 0 if there is none). Returns false when the oracle

@@ -35,6 +35,14 @@ static bool parse_not_run(const char *line, xs_not_run *n)
            is_end(line, at);
 }
 
+static bool parse_taken_for(const char *line, xs_taken_for *t)
+{
+    int at = 0;
+    *t = (xs_taken_for){0};
+    return sscanf(line, "%39s taken-for %39s \"%399[^\"]\" %n", t->rule, t->as, t->reason, &at) == 3 &&
+           is_end(line, at);
+}
+
 static bool parse_divergence(const char *line, xs_divergence *d)
 {
     char field[16], subject[40];
@@ -68,6 +76,11 @@ static bool parse_line(const char *line, unsigned number, xs_divergences *out)
         if (out->not_run_count == XS_NOT_RUN || !parse_not_run(line, &out->not_run[out->not_run_count]))
             return false;
         out->not_run[out->not_run_count++].line = number;
+    } else if (strcmp(verb, "taken-for") == 0) {
+        if (out->taken_for_count == XS_TAKEN_FOR ||
+            !parse_taken_for(line, &out->taken_for[out->taken_for_count]))
+            return false;
+        out->taken_for[out->taken_for_count++].line = number;
     } else {
         if (out->count == XS_DIVERGENCES || !parse_divergence(line, &out->list[out->count])) return false;
         out->list[out->count++].line = number;
@@ -87,11 +100,10 @@ bool xs_divergences_parse(const char *text, xs_divergences *out, char *why, size
         text += len + (text[len] == '\n');
         if (line[strspn(line, " \t\r")] == '\0' || *line == '#') continue;
         if (len >= sizeof line || !parse_line(line, number, out)) {
-            snprintf(
-                why, size,
-                "line %u is not: RULE|0xWORD FIELD OURS THEIRS \"reason\", RULE runs-as RULE \"reason\" or "
-                "RULE not-run \"why\" \"why it is sound\"",
-                number);
+            snprintf(why, size,
+                     "line %u is not: RULE|0xWORD FIELD OURS THEIRS \"reason\", RULE runs-as|taken-for RULE "
+                     "\"reason\" or RULE not-run \"why\" \"why it is sound\"",
+                     number);
             return false;
         }
     }

@@ -52,6 +52,7 @@ struct xs_lockstep {
     xs_counts *counts;
     xs_check *first;
     bool unsupported;
+    uint32_t quirks;   /* bits of the simulator's list: ours has these bugs */
     uint64_t quiet;    /* checks of this word in which nothing had to be looked at closer */
     uc_context *clean; /* slots: the engine as it was opened */
     xs_slot_check slot;

@@ -411,6 +411,10 @@ START_TEST(test_divergences)
     ck_assert(d.count == 0 && d.run_as_count == 1 && d.not_run_count == 1 && d.not_run[0].line == 2);
     ck_assert_str_eq(d.run_as[0].as, "b");
     ck_assert_str_eq(d.not_run[0].sound, "z");
+    ck_assert(xs_divergences_parse("\na taken-for b \"x y\"", &d, why, sizeof why));
+    ck_assert(d.taken_for_count == 1 && d.taken_for[0].line == 2 && d.not_run_count == 0);
+    ck_assert_str_eq(d.taken_for[0].reason, "x y");
+    ck_assert(!xs_divergences_parse("a taken-for b", &d, why, sizeof why));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (xs_divergences_parse(bad[i], &d, why, sizeof why) || !strstr(why, "line 1"))
             wrong("'%s'", bad[i]);
@@ -542,6 +546,39 @@ static bool has_case(const char *rule)
         if (strcmp(cases.list[i].e->rule->name, rule) == 0) return true;
     return false;
 }
+
+/* What Unicorn does with words of the first rule shows that it takes them for the second: they run, and as
+ * that is the same at any address, so are they. */
+static void check_taken_for(const xs_taken_for *line)
+{
+    static xs_slot_check first;
+    xs_slot_counts counts = {0};
+    size_t count, n = 0;
+    const xs_rule *rules = xs_table_rules(cases.table, &count);
+    while (n < count && strcmp(rules[n].name, line->rule) != 0)
+        n++;
+    ck_assert_msg(n < count, "line %u: no rule %s", line->line, line->rule);
+    for (uint64_t i = 0; i < 40; i++) {
+        xs_rng r = xs_rng_new(seed, line->rule, i);
+        uint32_t word = xs_generate_from_rule(cases.table, &rules[n], &r);
+        ck_assert(xs_slot_given(ls, &cases.list[0], word, cases.arch->code, &r, 4, &counts, &first));
+    }
+    if (counts.checks < 100 || counts.differences || counts.unsupported)
+        wrong("line %u is not needed: %s runs as what it is, or not at all", line->line, line->rule);
+}
+
+START_TEST(test_taken_for_lines)
+{
+    open_with("riscv64", "riscv64+zcmp+zcmt/7.3", "c.fsdsp", XS_SLOT, NULL);
+    ck_assert_uint_gt(divergences.taken_for_count, 0);
+    for (unsigned i = 0; i < divergences.taken_for_count; i++) {
+        ck_assert_str_eq(divergences.taken_for[i].as, "c.fsdsp");
+        check_taken_for(&divergences.taken_for[i]);
+    }
+    close_all();
+    all_right();
+}
+END_TEST
 
 /* Each line is about a slot rule of ideal: of riscv64, which has all of them. */
 START_TEST(test_not_run_lines)
@@ -929,6 +966,7 @@ Suite *lockstep_suite(void)
     tcase_add_test(notice, test_run_as);
     tcase_add_test(slots, test_run_as_slot);
     tcase_add_test(slots, test_not_run_lines);
+    tcase_add_test(slots, test_taken_for_lines);
     tcase_add_test(slots, test_slots_ideal);
     tcase_add_test(slots, test_slots_kernel);
     tcase_add_test(slots, test_slots_page_end);
