@@ -12,7 +12,7 @@
 /* Exit codes. A later one does not hide an earlier, larger one. */
 enum { STATUS_OK = 0, STATUS_FOUND = 1, STATUS_USAGE = 2, STATUS_INPUT = 3, STATUS_INTERNAL = 4 };
 
-typedef enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL, FORMAT_TSV } output_format;
+typedef enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL, FORMAT_TSV, FORMAT_MARKDOWN } output_format;
 typedef enum sites_kind { SITES_ENTRY, SITES_USDT, SITES_RETURN, SITES_ALL } sites_kind;
 typedef enum sort_key { SORT_ADDR, SORT_NAME, SORT_CLASS, SORT_SIZE } sort_key;
 enum { FAIL_REJECT = 1, FAIL_SLOT = 2, FAIL_HAZARD = 4 };
@@ -124,8 +124,13 @@ typedef struct insn_text {
 } insn_text;
 /* An operand's value: "x3", "-16", "0x1f"; what moves the pc as the address it moves to. */
 void operand_text(const xs_operand *operand, int64_t value, uint64_t addr, char *buf, size_t size);
+bool rule_is_anonymous(const xs_rule *rule); /* a line that names no instruction, only a region */
 const xs_rule *telling_rule(const view *v, const xs_insn *insn);
 void text_of(const view *v, const xs_insn *insn, uint64_t addr, insn_text *out);
+
+/* drawing.c: "0 opc 011100 imm[20:2] vt[4:0]", as the table draws the rule. */
+enum { DRAWING = 400 };
+void rule_drawing(const xs_table *table, const xs_rule *rule, char *buf, size_t size);
 
 /* site.c: one row for a site, the same in every command. */
 typedef struct site_place {
@@ -143,6 +148,7 @@ int command_explain(const options *o);
 int command_table(const options *o);
 int command_simulate(const options *o);
 int command_lockstep(const options *o);
+int command_audit(const options *o);
 
 int classify_words(const options *o); /* words.c */
 int simulate_batch(const options *o); /* simbatch.c */

@@ -13,7 +13,8 @@ enum {
     TABLE = 4,
     SIMULATE = 8,
     LOCKSTEP = 16,
-    ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP
+    AUDIT = 32,
+    ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP | AUDIT
 };
 
 enum {
@@ -58,6 +59,7 @@ enum {
     OPT_DIVERGENCES,
     OPT_SLOTS,
     OPT_PLAIN,
+    OPT_NO_PROOF,
     OPT_HELP,
     OPT_VERSION
 };
@@ -105,6 +107,7 @@ static const struct option long_options[] = {
     {"divergences", required_argument, NULL, OPT_DIVERGENCES},
     {"slots", no_argument, NULL, OPT_SLOTS},
     {"plain", no_argument, NULL, OPT_PLAIN},
+    {"no-proof", no_argument, NULL, OPT_NO_PROOF},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -121,10 +124,13 @@ static const char *option_name(int opt)
 static unsigned commands_of(int opt)
 {
     if (opt == OPT_CLASS || opt == OPT_JOBS) return CLASSIFY | LOCKSTEP;
-    if (opt >= OPT_SITES && opt <= OPT_SUMMARY) return CLASSIFY;
+    if (opt >= OPT_SITES && opt <= OPT_SECTION) return CLASSIFY | AUDIT;
+    if (opt >= OPT_SORT && opt <= OPT_SUMMARY) return CLASSIFY;
     if (opt == OPT_WORDS || opt == OPT_FAIL_ON) return CLASSIFY;
-    if (opt == OPT_TEXT) return CLASSIFY | EXPLAIN | SIMULATE | LOCKSTEP;
+    if (opt == OPT_TEXT) return ANY & ~(unsigned)TABLE;
     if (opt == OPT_BYTES || opt == OPT_AT) return CLASSIFY | EXPLAIN;
+    if (opt == OPT_NO_PROOF) return AUDIT;
+    if (opt == OPT_FILE) return LOCKSTEP | AUDIT;
     if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
     if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
     if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
@@ -143,6 +149,7 @@ void options_help(FILE *f)
         "       xolsim simulate [OPTION]... --batch          the same for JSON Lines on standard input\n"
         "       xolsim lockstep [OPTION]...                  the simulator against Unicorn\n"
         "       xolsim lockstep merge REPORT...              the shards of one run, together\n"
+        "       xolsim audit [OPTION]... TARGET              where a kernel's class is not what is needed\n"
         "       xolsim table list | show TARGET | dump TARGET | census TARGET | diff TARGET TARGET | check "
         "FILE\n"
         "\n"
@@ -186,12 +193,16 @@ void options_help(FILE *f)
         "  --word HEX        one check: --pc, --sp, --nzcv, --reg, --mem as for simulate\n"
         "  --plain           the same by the plain pattern, to compare the rates\n"
         "  --divergences F   known disagreements instead of the built-in ones\n"
+        "audit:\n"
+        "  --file BINARY     which instructions of a program are in a finding; --sites, --symbol, --section\n"
+        "  --no-proof        nothing is run in Unicorn\n"
         "output:\n"
-        "  --format F        text, json, jsonl or tsv;  -o FILE, --output FILE\n"
+        "  --format F        text, json, jsonl or tsv, for audit also markdown;  -o FILE, --output FILE\n"
         "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
         "  --help, --version\n"
         "\n"
-        "exit: 0 ok, 1 something --fail-on names, or a difference, 2 usage, 3 unreadable or unsupported "
+        "exit: 0 ok, 1 something --fail-on names, a difference or a finding, 2 usage, 3 unreadable or "
+        "unsupported "
         "input,\n"
         "4 internal error\n",
         f);
@@ -233,7 +244,7 @@ static int choice(const char *option, const char *word, const char *const *list)
     return -1;
 }
 
-static const char *const formats[] = {"text", "json", "jsonl", "tsv", NULL};
+static const char *const formats[] = {"text", "json", "jsonl", "tsv", "markdown", NULL};
 static const char *const site_kinds[] = {"entry", "usdt", "return", "all", NULL};
 static const char *const sort_keys[] = {"addr", "name", "class", "size", NULL};
 static const char *const class_names[] = {"reject", "simulate", "slot", NULL};
@@ -323,7 +334,7 @@ static bool parse_option(options *o, int opt)
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
     default:
-        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_PLAIN)
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_NO_PROOF)
                    ? add_setting(o, option_name(opt), optarg)
                    : parse_word(o, opt);
     }
@@ -334,8 +345,11 @@ static unsigned command_bit(const char *verb)
     static const struct {
         const char *verb;
         unsigned bit;
-    } verbs[] = {
-        {"classify", CLASSIFY}, {"explain", EXPLAIN}, {"simulate", SIMULATE}, {"lockstep", LOCKSTEP}};
+    } verbs[] = {{"classify", CLASSIFY},
+                 {"explain", EXPLAIN},
+                 {"simulate", SIMULATE},
+                 {"lockstep", LOCKSTEP},
+                 {"audit", AUDIT}};
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verb, verbs[i].verb) == 0) return verbs[i].bit;
     return TABLE;
@@ -344,7 +358,9 @@ static unsigned command_bit(const char *verb)
 int options_parse(options *o, int argc, char **argv)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    *o = (options){.cls = -1, .jobs = cores > 0 && cores < 1024 ? (unsigned)cores : 1};
+    *o = (options){.cls = -1,
+                   .sites = command_bit(argv[0]) == AUDIT ? SITES_ALL : SITES_ENTRY,
+                   .jobs = cores > 0 && cores < 1024 ? (unsigned)cores : 1};
     int opt;
     opterr = 0;
     while ((opt = getopt_long(argc, argv, ":o:", long_options, NULL)) != -1) {
@@ -363,6 +379,8 @@ int options_parse(options *o, int argc, char **argv)
             return complain(STATUS_USAGE, "--%s is no option of %s", option_name(opt), argv[0]);
         if (!parse_option(o, opt)) return STATUS_USAGE;
     }
+    if (o->format == FORMAT_MARKDOWN && command_bit(argv[0]) != AUDIT)
+        return complain(STATUS_USAGE, "--format markdown is for audit alone");
     if (o->target && (o->arch || o->kernel || o->mode))
         return complain(STATUS_USAGE, "--target stands alone: it names arch, kernel and mode");
     o->args = argv + optind;

@@ -16,8 +16,7 @@ void operand_text(const xs_operand *o, int64_t value, uint64_t addr, char *buf, 
     }
 }
 
-/* A line that names no instruction, only a region. */
-static bool is_anonymous(const xs_rule *rule)
+bool rule_is_anonymous(const xs_rule *rule)
 {
     return __builtin_popcount(rule->mask) <= 3;
 }
@@ -30,7 +29,7 @@ const xs_rule *telling_rule(const view *v, const xs_insn *insn)
     const xs_rule *own = insn->entry->rule;
     const xs_rule *ideal =
         v->ideal ? xs_decoder_entries(v->ideal, &count)[xs_lookup(v->ideal, insn->word)].rule : own;
-    return is_anonymous(ideal) || ideal->width != own->width ? own : ideal;
+    return rule_is_anonymous(ideal) || ideal->width != own->width ? own : ideal;
 }
 
 /* "addi rd=x2, rs1=x2, simm=-16": operands in the order in which the table declares them. */
@@ -42,7 +41,7 @@ static void own_text(const view *v, const xs_insn *insn, uint64_t addr, insn_tex
     const xs_operand *operands = xs_table_operands(v->table, &count);
     xs_insn told = {.word = insn->word};
     uint64_t drawn = 0;
-    if (is_anonymous(rule)) {
+    if (rule_is_anonymous(rule)) {
         snprintf(out->mnemonic, sizeof out->mnemonic, ".insn");
         snprintf(out->text, sizeof out->text, ".insn 0x%0*" PRIx32, insn->size * 2, insn->word);
         return;

@@ -1,0 +1,287 @@
+/* audit: findings from the two sides. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit.h"
+#include "generate.h"
+
+const char *audit_account_name(audit_account account)
+{
+    static const char *const names[] = {"agree", "slot_is_slower", "no_instruction", "refused_for_a_handler",
+                                        "handler_not_known"};
+    return (unsigned)account < ACCOUNT_COUNT ? names[account] : "?";
+}
+
+static const xs_decision *ideal_decision(const audit *a, size_t entry)
+{
+    size_t count;
+    return xs_decoder_entries(a->view->ideal, &count)[entry].decision;
+}
+
+/* ---- what is wrong with a treatment ------------------------------------------------------------ */
+
+/* One thing that is wrong. */
+typedef struct fault {
+    unsigned hazard;
+    int quirk;
+    bool handler;
+} fault;
+
+/* The kernel simulates what the architecture does not want simulated, or by something else. */
+static audit_same handler_of(const audit *a, const audit_treatment *k, size_t ideal, audit_cube cube)
+{
+    const xs_decision *right = ideal_decision(a, ideal);
+    if (k->cls != XS_SIMULATE) return HANDLER_SAME;
+    if (right->cls != XS_SIMULATE) return HANDLER_OTHER;
+    if (strcmp(k->handler, right->handler) == 0) return HANDLER_SAME;
+    return handlers_compare(a->view, k->entry, ideal, cube);
+}
+
+static size_t faults_of(const audit *a, const audit_treatment *k, size_t ideal, fault list[AUDIT_AT_ONCE])
+{
+    size_t n = 0, count;
+    const xs_quirk *quirks = xs_table_quirks(a->view->table, &count);
+    for (uint32_t left = k->quirks; left && n < AUDIT_AT_ONCE; left &= left - 1) {
+        int number = __builtin_ctz(left);
+        if (quirks[number].hazard)
+            list[n++] = (fault){(unsigned)__builtin_ctz(quirks[number].hazard), number, false};
+    }
+    unsigned hazards = xs_class_hazards(k->cls, ideal_decision(a, ideal));
+    for (; hazards && n < AUDIT_AT_ONCE; hazards &= hazards - 1)
+        list[n++] = (fault){(unsigned)__builtin_ctz(hazards), -1, false};
+    return n;
+}
+
+static audit_account account_of(const audit_treatment *k, const xs_decision *right)
+{
+    bool none = right->reason == XS_WHY_UNALLOCATED || right->reason == XS_WHY_TRAP;
+    if (k->cls == right->cls) return ACCOUNT_AGREE;
+    if (none) return ACCOUNT_NONE;
+    if (k->cls == XS_SLOT) return right->reason == XS_WHY_FASTER ? ACCOUNT_FASTER : ACCOUNT_NONE;
+    return ACCOUNT_NOT_KNOWN;
+}
+
+/* ---- collecting -------------------------------------------------------------------------------- */
+
+static bool is_same(const finding *f, const audit_treatment *k, size_t ideal, const fault *x)
+{
+    return f->hazard == x->hazard && f->quirk == x->quirk && f->handler == x->handler && f->ideal == ideal &&
+           f->kernel.entry == k->entry && strcmp(f->kernel.rule, k->rule) == 0;
+}
+
+static finding *find(const audit *a, const audit_treatment *k, size_t ideal, const fault *x)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (is_same(&a->findings[i], k, ideal, x)) return &a->findings[i];
+    return NULL;
+}
+
+static const xs_rule *told_by(const audit *a, const audit_treatment *k, size_t ideal)
+{
+    size_t count;
+    const xs_rule *right = xs_decoder_entries(a->view->ideal, &count)[ideal].rule,
+                  *own = xs_decoder_entries(a->view->decoder, &count)[k->entry].rule;
+    return rule_is_anonymous(right) || right->width != own->width ? own : right;
+}
+
+static finding *add(audit *a, const audit_treatment *k, size_t ideal, const fault *x)
+{
+    if (a->count == a->room) {
+        size_t room = a->room ? a->room * 2 : 64;
+        finding *larger = reallocarray(a->findings, room, sizeof *larger);
+        if (!larger) return NULL;
+        a->findings = larger;
+        a->room = room;
+    }
+    finding *f = &a->findings[a->count++];
+    *f = (finding){
+        .hazard = x->hazard, .quirk = x->quirk, .handler = x->handler, .kernel = *k, .ideal = ideal};
+    f->told = told_by(a, k, ideal);
+    return f;
+}
+
+static bool add_cube(finding *f, audit_cube cube)
+{
+    if (f->cube_count == f->cube_room) {
+        size_t room = f->cube_room ? f->cube_room * 2 : 16;
+        audit_cube *larger = reallocarray(f->cubes, room, sizeof *larger);
+        if (!larger) return false;
+        f->cubes = larger;
+        f->cube_room = room;
+    }
+    f->cubes[f->cube_count++] = cube;
+    return true;
+}
+
+static int by_hazard(const void *x, const void *y)
+{
+    return (int)((const fault *)x)->hazard - (int)((const fault *)y)->hazard;
+}
+
+/* Words that nothing is known against but, perhaps, their handler. */
+static size_t judge_handler(audit *a, const audit_treatment *k, size_t ideal, audit_cube cube, uint64_t words,
+                            fault *out)
+{
+    audit_same same = handler_of(a, k, ideal, cube);
+    *out = (fault){HAZARD_WRONG_BIT, -1, true};
+    if (same == HANDLER_OTHER) return 1;
+    a->account[same == HANDLER_SAME ? account_of(k, ideal_decision(a, ideal)) : ACCOUNT_UNJUDGED] += words;
+    return 0;
+}
+
+/* Words with several faults are in several findings, and counted in the worst. */
+static bool take_fault(audit *a, const audit_treatment *k, size_t ideal, const fault *x, audit_cube cube,
+                       bool again)
+{
+    uint64_t words = UINT64_C(1) << (32 - __builtin_popcount(cube.mask));
+    finding *f = find(a, k, ideal, x);
+    if (!f) f = add(a, k, ideal, x);
+    if (!f || !add_cube(f, cube)) return false;
+    f->words += words;
+    f->again += again ? words : 0;
+    return true;
+}
+
+static bool take(void *arg, const audit_treatment *k, size_t ideal, uint32_t mask, uint32_t value)
+{
+    audit *a = arg;
+    fault faults[AUDIT_AT_ONCE];
+    const audit_cube cube = {mask, value};
+    uint64_t words = UINT64_C(1) << (32 - __builtin_popcount(mask));
+    size_t n = faults_of(a, k, ideal, faults);
+    if (n == 0) n = judge_handler(a, k, ideal, cube, words, faults);
+    qsort(faults, n, sizeof *faults, by_hazard);
+    a->words += n ? words : 0;
+    for (size_t i = 0; i < n && !a->failed; i++)
+        a->failed = !take_fault(a, k, ideal, &faults[i], cube, i > 0);
+    return !a->failed;
+}
+
+/* ---- order ------------------------------------------------------------------------------------- */
+
+static int by_severity(const void *x, const void *y)
+{
+    const finding *a = x, *b = y;
+    if (a->hazard != b->hazard) return a->hazard < b->hazard ? -1 : 1;
+    if (a->told->line != b->told->line) return a->told->line < b->told->line ? -1 : 1;
+    if (a->kernel.entry != b->kernel.entry) return a->kernel.entry < b->kernel.entry ? -1 : 1;
+    return a->quirk - b->quirk;
+}
+
+static int by_value(const void *x, const void *y)
+{
+    const audit_cube *a = x, *b = y;
+    if (a->mask != b->mask) return a->mask < b->mask ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* Of two cubes that differ in one bit one is made. */
+static bool join(audit_cube *a, const audit_cube *b)
+{
+    uint32_t differs = a->value ^ b->value;
+    if (a->mask != b->mask || __builtin_popcount(differs) != 1) return false;
+    a->mask &= ~differs;
+    a->value &= ~differs;
+    return true;
+}
+
+static bool join_once(finding *f)
+{
+    bool joined = false;
+    for (size_t i = 0; i < f->cube_count; i++)
+        for (size_t k = i + 1; k < f->cube_count; k++) {
+            if (!join(&f->cubes[i], &f->cubes[k])) continue;
+            f->cubes[k--] = f->cubes[--f->cube_count];
+            joined = true;
+        }
+    return joined;
+}
+
+/* The cubes say which words; fewer say it better. */
+static void tidy(finding *f)
+{
+    while (join_once(f))
+        continue;
+    qsort(f->cubes, f->cube_count, sizeof *f->cubes, by_value);
+}
+
+bool audit_find(audit *a, const view *v, audit_side side)
+{
+    *a = (audit){.view = v, .side = side};
+    side.walk(side.self, v->ideal, take, a);
+    for (size_t i = 0; i < a->count && !a->failed; i++)
+        tidy(&a->findings[i]);
+    if (a->count) qsort(a->findings, a->count, sizeof *a->findings, by_severity);
+    return !a->failed;
+}
+
+void audit_close(audit *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        free(a->findings[i].cubes);
+        json_object_put(a->findings[i].proof.run);
+        for (size_t k = 0; k < SITES_SHOWN; k++)
+            json_object_put(a->findings[i].shown[k]);
+    }
+    free(a->findings);
+    *a = (audit){0};
+}
+
+/* ---- words ------------------------------------------------------------------------------------- */
+
+static bool holds(const finding *f, uint32_t word)
+{
+    for (size_t i = 0; i < f->cube_count; i++)
+        if ((word & f->cubes[i].mask) == f->cubes[i].value) return true;
+    return false;
+}
+
+size_t audit_of_word(const audit *a, uint32_t word, size_t found[AUDIT_AT_ONCE])
+{
+    audit_treatment k;
+    size_t n = 0, ideal = xs_lookup(a->view->ideal, word);
+    a->side.treat(a->side.self, word, &k);
+    for (size_t i = 0; i < a->count && n < AUDIT_AT_ONCE; i++) {
+        const finding *f = &a->findings[i];
+        if (f->ideal == ideal && f->kernel.entry == k.entry && holds(f, word)) found[n++] = i;
+    }
+    return n;
+}
+
+uint64_t audit_encodings(const finding *f)
+{
+    return f->words >> (32 - f->told->width);
+}
+
+/* Word number n when they are counted through. */
+static uint32_t nth_word(const finding *f, uint64_t n)
+{
+    uint32_t used = UINT32_MAX >> (32 - f->told->width);
+    for (size_t i = 0; i < f->cube_count; i++) {
+        uint32_t free = ~f->cubes[i].mask & used, bits = 0;
+        uint64_t words = UINT64_C(1) << __builtin_popcount(free);
+        for (; n > 0 && n < words; n--)
+            bits = (bits - free) & free;
+        if (n == 0) return f->cubes[i].value | bits;
+        n -= words;
+    }
+    return f->cubes[0].value;
+}
+
+uint32_t audit_word(const audit *a, const finding *f, uint64_t n)
+{
+    enum { FEW = 64 };
+    if (audit_encodings(f) <= FEW) return nth_word(f, n % audit_encodings(f));
+    xs_rng r = xs_rng_new(1, f->told->name, n);
+    const audit_cube *cube = &f->cubes[xs_rng_below(&r, (unsigned)f->cube_count)];
+    uint32_t word = xs_generate_from_rule(a->view->table, f->told, &r);
+    return (word & ~cube->mask) | cube->value;
+}
+
+uint32_t audit_example(const finding *f)
+{
+    uint32_t lowest = UINT32_MAX;
+    for (size_t i = 0; i < f->cube_count; i++)
+        if (f->cubes[i].value < lowest) lowest = f->cubes[i].value;
+    return lowest;
+}
