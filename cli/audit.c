@@ -28,7 +28,7 @@ static bool found_any(const audit *a, const audit_scope *scope)
 {
     for (size_t i = 0; i < a->count; i++)
         if (audit_is_shown(&a->findings[i], scope)) return true;
-    return false;
+    return scope->hits > 0;
 }
 
 /* The audit is ready but for its proofs. */

@@ -91,7 +91,14 @@ typedef enum audit_account {
 } audit_account;
 const char *audit_account_name(audit_account account); /* "agree", "slot-is-slower", ... */
 
+/* --file: sites whose place is wrong, not their word: one kind for each hazard. */
+typedef struct audit_place {
+    uint64_t sites;
+    json_object *shown[SITES_SHOWN];
+} audit_place;
+
 typedef struct audit {
+    audit_place places[XS_HAZARD_COUNT];
     const view *view;
     audit_side side;
     finding *findings; /* worst first */
@@ -133,14 +140,16 @@ void audit_where(const audit *a, const finding *f, char *buf, size_t size); /* "
 void audit_sentence(const audit *a, const finding *f, char *buf, size_t size);
 void audit_needs(const audit *a, const finding *f, char *buf, size_t size); /* "reject, branch" */
 void audit_does(const finding *f, char *buf, size_t size);                  /* "simulate simulate_jal" */
-const char *audit_verdict_name(audit_verdict verdict);                      /* "differs", ... */
-void audit_proof_text(const finding *f, char *buf, size_t size);            /* a sentence */
+const char *audit_place_sentence(unsigned hazard);
+const char *audit_verdict_name(audit_verdict verdict);           /* "differs", ... */
+void audit_proof_text(const finding *f, char *buf, size_t size); /* a sentence */
+json_object *place_json(const audit *a, unsigned hazard);
 json_object *finding_json(const audit *a, const finding *f, bool sites);
 
 /* audit_report.c, audit_markdown.c. file: NULL without --file. */
 typedef struct audit_scope {
     const char *file;     /* NULL: the whole space */
-    uint64_t sites, hits; /* looked at; in at least one finding */
+    uint64_t sites, hits; /* looked at; with something wrong */
     const char *kind;     /* --sites */
 } audit_scope;
 void audit_report(output *out, const audit *a, const audit_scope *scope);

@@ -1,4 +1,6 @@
 /* audit --file: which sites of a program are in a finding. */
+#include <inttypes.h>
+
 #include "audit.h"
 
 typedef struct counting {
@@ -15,6 +17,12 @@ static json_object *describe(const counting *k, const site_ref *ref, const xs_si
     insn_text text;
     json_object *row = json_object_new_object();
     text_of(k->code->view, &site->insn, addr, &text);
+    char label[256];
+    if (f)
+        snprintf(label, sizeof label, "%s+0x%" PRIx64, f->name, addr - f->addr);
+    else
+        snprintf(label, sizeof label, "%s", range->section);
+    json_object_object_add(row, "site", json_bytes(label));
     json_object_object_add(row, "addr", json_hex(addr, 1));
     json_object_object_add(row, "section", json_bytes(range->section));
     json_object_object_add(row, "function", f ? json_name(f->name) : NULL);
@@ -24,17 +32,38 @@ static json_object *describe(const counting *k, const site_ref *ref, const xs_si
     return row;
 }
 
+static void show(const counting *k, const site_ref *ref, const xs_site *site, uint64_t *count,
+                 json_object *shown[SITES_SHOWN])
+{
+    if (*count < SITES_SHOWN) shown[*count] = describe(k, ref, site);
+    ++*count;
+}
+
+/* A site that is refused for its place is not hurt by what its word would do. */
+static bool applies(const finding *f, const xs_site *site)
+{
+    return f->handler ? site->cls == XS_SIMULATE : (site->hazards >> f->hazard & 1) != 0;
+}
+
 static void count_site(void *arg, const site_ref *ref, const xs_site *site)
 {
     const counting *k = arg;
     size_t found[AUDIT_AT_ONCE], n = audit_of_word(k->a, site->insn.word, found);
-    k->scope->sites++;
-    k->scope->hits += n > 0;
+    unsigned by_word = 0;
+    bool hit = site->hazards != 0;
     for (size_t i = 0; i < n; i++) {
         finding *f = &k->a->findings[found[i]];
-        if (f->sites < SITES_SHOWN) f->shown[f->sites] = describe(k, ref, site);
-        f->sites++;
+        if (!applies(f, site)) continue;
+        show(k, ref, site, &f->sites, f->shown);
+        by_word |= 1u << f->hazard;
+        hit = true;
     }
+    for (unsigned left = site->hazards & ~by_word; left; left &= left - 1) {
+        audit_place *p = &k->a->places[__builtin_ctz(left)];
+        show(k, ref, site, &p->sites, p->shown);
+    }
+    k->scope->sites++;
+    k->scope->hits += hit;
 }
 
 void audit_sites(audit *a, const code *c, const options *o, audit_scope *scope)

@@ -215,14 +215,21 @@ bool audit_find(audit *a, const view *v, audit_side side)
     return !a->failed;
 }
 
+static void drop_sites(json_object *shown[SITES_SHOWN])
+{
+    for (size_t k = 0; k < SITES_SHOWN; k++)
+        json_object_put(shown[k]);
+}
+
 void audit_close(audit *a)
 {
     for (size_t i = 0; i < a->count; i++) {
         free(a->findings[i].cubes);
         json_object_put(a->findings[i].proof.run);
-        for (size_t k = 0; k < SITES_SHOWN; k++)
-            json_object_put(a->findings[i].shown[k]);
+        drop_sites(a->findings[i].shown);
     }
+    for (size_t i = 0; i < XS_HAZARD_COUNT; i++)
+        drop_sites(a->places[i].shown);
     free(a->findings);
     *a = (audit){0};
 }

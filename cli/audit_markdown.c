@@ -23,7 +23,11 @@ static void print_item(FILE *f, const char *key, const char *text)
 
 static void print_table(FILE *f, const audit *a, const audit_scope *scope)
 {
-    fprintf(f, "| severity | rule | words | kernels | proof |%s\n|---|---|---:|---|---|%s\n",
+    size_t shown = 0;
+    for (size_t i = 0; i < a->count; i++)
+        shown += audit_is_shown(&a->findings[i], scope);
+    if (!shown) return;
+    fprintf(f, "\n| severity | rule | words | kernels | proof |%s\n|---|---|---:|---|---|%s\n",
             scope->file ? " sites |" : "", scope->file ? "---:|" : "");
     for (size_t i = 0; i < a->count; i++) {
         const finding *x = &a->findings[i];
@@ -35,13 +39,23 @@ static void print_table(FILE *f, const audit *a, const audit_scope *scope)
     }
 }
 
-static void print_sites(FILE *f, const finding *x)
+static void print_sites(FILE *f, json_object *const shown[SITES_SHOWN], uint64_t sites)
 {
-    fprintf(f, "- sites: %" PRIu64 "\n", x->sites);
-    for (size_t i = 0; i < SITES_SHOWN && x->shown[i]; i++)
-        fprintf(f, "  - `%s` `%s+%s` `%s`\n", json_text(x->shown[i], "addr"),
-                json_text(x->shown[i], "function"), json_text(x->shown[i], "offset"),
-                json_text(x->shown[i], "text"));
+    fprintf(f, "- sites: %" PRIu64 "\n", sites);
+    for (size_t i = 0; i < SITES_SHOWN && shown[i]; i++)
+        fprintf(f, "  - `%s` `%s` `%s`\n", json_text(shown[i], "addr"), json_text(shown[i], "site"),
+                json_text(shown[i], "text"));
+}
+
+static void print_places(FILE *f, const audit *a)
+{
+    for (unsigned h = 0; h < XS_HAZARD_COUNT; h++) {
+        if (!a->places[h].sites) continue;
+        fprintf(f, "\n### %s: by the place\n\n", xs_hazard_name(h));
+        print_plain(f, audit_place_sentence(h));
+        fputs("\n\n", f);
+        print_sites(f, a->places[h].shown, a->places[h].sites);
+    }
 }
 
 static void print_proof(FILE *f, const finding *x)
@@ -65,7 +79,7 @@ static void print_finding(FILE *f, const audit *a, const finding *x, const audit
     fprintf(f, "- kernel: %s, by `%s`; needs %s\n", json_text(row, "does"), x->kernel.rule,
             json_text(row, "needs"));
     print_item(f, "kernels", x->kernels);
-    if (scope->file) print_sites(f, x);
+    if (scope->file) print_sites(f, x->shown, x->sites);
     print_proof(f, x);
     json_object_put(row);
 }
@@ -75,11 +89,12 @@ void audit_markdown(FILE *f, const audit *a, const audit_scope *scope)
     fprintf(f, "## Audit of %s%s%s%s\n\n", a->view->name, scope->file ? " on `" : "",
             scope->file ? scope->file : "", scope->file ? "`" : "");
     if (scope->file)
-        fprintf(f, "%" PRIu64 " of %" PRIu64 " sites (%s) are in a finding.\n\n", scope->hits, scope->sites,
+        fprintf(f, "%" PRIu64 " of %" PRIu64 " sites (%s) have something wrong.\n", scope->hits, scope->sites,
                 scope->kind);
     else
-        fprintf(f, "%" PRIu64 " of 4294967296 words are in a finding.\n\n", a->words);
+        fprintf(f, "%" PRIu64 " of 4294967296 words are in a finding.\n", a->words);
     print_table(f, a, scope);
     for (size_t i = 0; i < a->count; i++)
         if (audit_is_shown(&a->findings[i], scope)) print_finding(f, a, &a->findings[i], scope);
+    print_places(f, a);
 }

@@ -12,16 +12,14 @@ bool audit_is_shown(const finding *f, const audit_scope *scope)
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
-static void print_sites(FILE *f, const finding *x)
+static void print_sites(FILE *f, json_object *const shown[SITES_SHOWN], uint64_t sites)
 {
-    for (size_t i = 0; i < SITES_SHOWN && x->shown[i]; i++) {
-        json_object *s = x->shown[i];
-        const char *function = json_text(s, "function"), *offset = json_text(s, "offset");
-        fprintf(f, "  %-9s %s  %s%s%s  %s  %s\n", i ? "" : "sites", json_text(s, "addr"), function,
-                *function == '-' ? "" : "+", *function == '-' ? "" : offset, json_text(s, "word"),
-                json_text(s, "text"));
+    for (size_t i = 0; i < SITES_SHOWN && shown[i]; i++) {
+        json_object *s = shown[i];
+        fprintf(f, "  %-9s %s  %s  %s  %s\n", i ? "" : "sites", json_text(s, "addr"), json_text(s, "site"),
+                json_text(s, "word"), json_text(s, "text"));
     }
-    if (x->sites > SITES_SHOWN) fprintf(f, "  %-9s and %" PRIu64 " more\n", "", x->sites - SITES_SHOWN);
+    if (sites > SITES_SHOWN) fprintf(f, "  %-9s and %" PRIu64 " more\n", "", sites - SITES_SHOWN);
 }
 
 static void print_line(FILE *f, const char *key, const char *text)
@@ -49,8 +47,19 @@ static void print_finding(FILE *f, const audit *a, const finding *x, const audit
     print_line(f, "why", json_text(row, "why"));
     print_line(f, "proof", proof);
     if (x->proof.run) print_line(f, "again", json_text(x->proof.run, "replay"));
-    if (scope->file) print_sites(f, x);
+    if (scope->file) print_sites(f, x->shown, x->sites);
     json_object_put(row);
+}
+
+/* Not the word's fault but its place's. */
+static void print_places(FILE *f, const audit *a)
+{
+    for (unsigned h = 0; h < XS_HAZARD_COUNT; h++) {
+        if (!a->places[h].sites) continue;
+        fprintf(f, "\n%s: by the place\n", xs_hazard_name(h));
+        print_line(f, "why", audit_place_sentence(h));
+        print_sites(f, a->places[h].shown, a->places[h].sites);
+    }
 }
 
 static size_t shown_count(const audit *a, const audit_scope *scope)
@@ -80,8 +89,8 @@ static void print_head(FILE *f, const audit *a, const audit_scope *scope)
     fprintf(f, "%-9s %zu", "findings", shown_count(a, scope));
     print_severities(f, a, scope);
     if (scope->file) {
-        text_line(f, "sites", "%" PRIu64 " of %" PRIu64 " (%s) are in a finding", scope->hits, scope->sites,
-                  scope->kind);
+        text_line(f, "sites", "%" PRIu64 " of %" PRIu64 " (%s) have something wrong", scope->hits,
+                  scope->sites, scope->kind);
         return;
     }
     text_line(f, "words", "%" PRIu64 " in findings, of 4294967296", a->words);
@@ -127,6 +136,14 @@ static const column columns[] = {
     {"proof", "", 0},    {"replay", "", 0}, {"why", "", 0},         {"sites", "", 0},
 };
 
+static void print_place_rows(output *out, const audit *a)
+{
+    output_list(out, "places", NULL, 0);
+    for (unsigned h = 0; h < XS_HAZARD_COUNT; h++)
+        if (a->places[h].sites) output_row(out, "audit_place", place_json(a, h));
+    output_list_end(out);
+}
+
 static void print_rows(output *out, const audit *a, const audit_scope *scope)
 {
     output_begin(out);
@@ -138,6 +155,7 @@ static void print_rows(output *out, const audit *a, const audit_scope *scope)
         output_row(out, "audit_finding", row);
     }
     output_list_end(out);
+    if (scope->file && out->format != FORMAT_TSV) print_place_rows(out, a);
     output_value(out, "summary", "audit_summary", summary_json(a, scope));
     output_end(out);
 }
@@ -151,6 +169,7 @@ void audit_report(output *out, const audit *a, const audit_scope *scope)
         print_head(out->f, a, scope);
         for (size_t i = 0; i < a->count; i++)
             if (audit_is_shown(&a->findings[i], scope)) print_finding(out->f, a, &a->findings[i], scope);
+        print_places(out->f, a);
     } else {
         print_rows(out, a, scope);
     }

@@ -80,9 +80,9 @@ void audit_does(const finding *f, char *buf, size_t size)
 void audit_needs(const audit *a, const finding *f, char *buf, size_t size)
 {
     const xs_decision *d = needed(a, f);
-    bool handler = d->cls == XS_SIMULATE;
-    snprintf(buf, size, "%s%s%s (%s)", xs_class_name(d->cls), handler ? " " : "", handler ? d->handler : "",
-             xs_reason_name(d->reason));
+    bool handler = d->cls == XS_SIMULATE, bug = f->quirk >= 0 && strcmp(d->handler, f->kernel.handler) == 0;
+    snprintf(buf, size, "%s%s%s%s (%s)", xs_class_name(d->cls), handler ? " " : "", handler ? d->handler : "",
+             bug ? " without the bug" : "", xs_reason_name(d->reason));
 }
 
 static const char *slot_sentence(xs_reason why)
@@ -118,6 +118,19 @@ static const char *kind_sentence(const audit *a, const finding *f)
     if (f->kernel.cls == XS_REJECT)
         return "Refused, though it does the same at any address: the slot is right for it.";
     return slot_sentence(needed(a, f)->reason);
+}
+
+const char *audit_place_sentence(unsigned hazard)
+{
+    if (1u << hazard == XS_HAZARD_LIVELOCK)
+        return "Between a load-exclusive and its store: the breakpoint's exception clears the reservation, "
+               "and the "
+               "loop around them may never end.";
+    if (1u << hazard == XS_HAZARD_NEEDLESS)
+        return "Refused by the kernel's search for exclusive sequences, which takes another instruction for "
+               "a "
+               "load-exclusive.";
+    return "Not the start of an instruction: the breakpoint overwrites parts of two.";
 }
 
 void audit_sentence(const audit *a, const finding *f, char *buf, size_t size)
@@ -253,12 +266,22 @@ static void add_words(const audit *a, const finding *f, json_object *row)
     json_add_text(row, "text_source", text.ours ? "table" : "capstone");
 }
 
-static json_object *sites_json(const finding *f)
+static json_object *sites_json(json_object *const shown[SITES_SHOWN])
 {
     json_object *list = json_object_new_array();
-    for (size_t i = 0; i < SITES_SHOWN && f->shown[i]; i++)
-        json_object_array_add(list, json_object_get(f->shown[i]));
+    for (size_t i = 0; i < SITES_SHOWN && shown[i]; i++)
+        json_object_array_add(list, json_object_get(shown[i]));
     return list;
+}
+
+json_object *place_json(const audit *a, unsigned hazard)
+{
+    json_object *row = json_object_new_object();
+    json_add_text(row, "severity", xs_hazard_name(hazard));
+    json_add_text(row, "why", audit_place_sentence(hazard));
+    json_add_number(row, "sites", a->places[hazard].sites);
+    json_object_object_add(row, "first_sites", sites_json(a->places[hazard].shown));
+    return row;
 }
 
 json_object *finding_json(const audit *a, const finding *f, bool sites)
@@ -279,6 +302,6 @@ json_object *finding_json(const audit *a, const finding *f, bool sites)
     json_add_text(row, "why", sentence);
     json_object_object_add(row, "proof", proof_json(f));
     if (sites) json_add_number(row, "sites", f->sites);
-    if (sites) json_object_object_add(row, "first_sites", sites_json(f));
+    if (sites) json_object_object_add(row, "first_sites", sites_json(f->shown));
     return row;
 }

@@ -10,10 +10,14 @@ static int bits_text(const xs_piece *p, char *buf, size_t size)
     return snprintf(buf, size, "%u:%u", p->to + p->len - 1u, p->to);
 }
 
-/* Is this piece all there is of its operand? Then one bit needs no brackets. */
-static bool stands_alone(const xs_piece *p)
+/* Is this piece all that the rule draws of its operand? Then one bit needs no brackets. */
+static bool stands_alone(const xs_table *t, const xs_rule *rule, const xs_piece *p)
 {
-    return p->len == 1 && p->to == 0;
+    const xs_piece *other = xs_table_pieces(t, rule);
+    bool alone = p->len == 1 && p->to == 0;
+    for (size_t i = 0; i < rule->piece_count; i++)
+        alone &= &other[i] == p || other[i].operand != p->operand;
+    return alone;
 }
 
 /* "=0101" behind an operand whose bits are fixed. */
@@ -37,7 +41,7 @@ static size_t draw_operand(const xs_table *t, const xs_rule *rule, const xs_piec
     char fixed[40];
     const char *name = xs_table_operands(t, &count)[p->operand].name;
     fixed_text(rule, p, fixed);
-    if (*fixed || stands_alone(p)) {
+    if (*fixed || stands_alone(t, rule, p)) {
         snprintf(buf, size, "%s%s", name, fixed);
         return 1;
     }

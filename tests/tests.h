@@ -28,6 +28,7 @@ Suite *oracle_suite(void) __attribute__((weak));
 Suite *lockstep_suite(void) __attribute__((weak));
 Suite *code_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
+Suite *audit_suite(void) __attribute__((weak));
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
