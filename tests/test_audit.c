@@ -63,7 +63,7 @@ static const struct {
     {"riscv64/6.1/uprobe", "may-livelock", "lr", "5.12..7.3, 6.1.y, 6.12.y, 7.2.y", 1u << 15, PROOF_NOT_RUN},
     {"riscv64+zcmp+zcmt/7.3/uprobe", "corrupts", "cm.jt", "5.12..7.3, 6.1.y, 6.12.y, 7.2.y", 256,
      PROOF_NOT_RUN},
-    {"riscv64+zcmp+zcmt/7.3/uprobe", "corrupts", "cm.popret", "5.12..7.3, 6.1.y, 6.12.y, 7.2.y", 64,
+    {"riscv64+zcmp+zcmt/7.3/uprobe", "corrupts", "cm.popret", "5.12..7.3, 6.1.y, 6.12.y, 7.2.y", 48,
      PROOF_NOT_RUN},
     {"arm64/stp-2024/uprobe", "wrong-result", "stp.push", "stp-2024", 128, PROOF_DIFFERS},
 };
