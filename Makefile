@@ -82,6 +82,7 @@ clean:
 
 include tests/tests.mk
 -include tests/lockstep.mk
+include tests/witness/witness.mk
 
 .PHONY: all clean install mutants
 .SECONDARY:
