@@ -11,12 +11,13 @@
 
 /* ---- the kernel side ------------------------------------------------------------------------- */
 
-/* What a kernel does with a word. All strings live as long as the side. */
+/* What a kernel does with a word. All strings live as long as the side. Words that differ in class, handler
+ * or rule are in different findings. */
 typedef struct audit_treatment {
     xs_class cls;
     const char *handler, *error; /* or "-" */
-    const char *rule;            /* what decides, by name: words with another name are another finding */
-    size_t entry;                /* of the view's decoder */
+    const char *rule;            /* what decides, by name */
+    size_t entry;                /* what the view's decoder, the nearest target, has for the word */
     uint32_t quirks;             /* of the table, by number */
 } audit_treatment;
 
@@ -86,7 +87,7 @@ typedef enum audit_account {
     ACCOUNT_FASTER,    /* a slot, which is right; ideal has a handler */
     ACCOUNT_NONE,      /* no instruction, or one that always traps, however it is treated */
     ACCOUNT_NOT_KNOWN, /* refused although a handler could do it: this kernel has none */
-    ACCOUNT_UNJUDGED,  /* simulated by a handler that this program does not have */
+    ACCOUNT_UNJUDGED,  /* simulated, and this program or ideal has no handler to compare with */
     ACCOUNT_COUNT
 } audit_account;
 const char *audit_account_name(audit_account account); /* "agree", "slot-is-slower", ... */

@@ -8,7 +8,7 @@
 const char *audit_account_name(audit_account account)
 {
     static const char *const names[] = {"agree", "slot_is_slower", "no_instruction", "refused_for_a_handler",
-                                        "handler_not_known"};
+                                        "handler_not_judged"};
     return (unsigned)account < ACCOUNT_COUNT ? names[account] : "?";
 }
 
@@ -32,7 +32,8 @@ static audit_same handler_of(const audit *a, const audit_treatment *k, size_t id
 {
     const xs_decision *right = ideal_decision(a, ideal);
     if (k->cls != XS_SIMULATE) return HANDLER_SAME;
-    if (right->cls != XS_SIMULATE) return HANDLER_OTHER;
+    if (right->cls == XS_REJECT) return HANDLER_OTHER;
+    if (right->cls == XS_SLOT) return HANDLER_UNKNOWN; /* ideal has none to compare with */
     if (strcmp(k->handler, right->handler) == 0) return HANDLER_SAME;
     return handlers_compare(a->view, k->entry, ideal, cube);
 }
@@ -63,10 +64,16 @@ static audit_account account_of(const audit_treatment *k, const xs_decision *rig
 
 /* ---- collecting -------------------------------------------------------------------------------- */
 
+static bool same_treatment(const audit_treatment *a, const audit_treatment *b)
+{
+    return a->entry == b->entry && a->cls == b->cls && strcmp(a->handler, b->handler) == 0 &&
+           strcmp(a->rule, b->rule) == 0;
+}
+
 static bool is_same(const finding *f, const audit_treatment *k, size_t ideal, const fault *x)
 {
     return f->hazard == x->hazard && f->quirk == x->quirk && f->handler == x->handler && f->ideal == ideal &&
-           f->kernel.entry == k->entry && strcmp(f->kernel.rule, k->rule) == 0;
+           same_treatment(&f->kernel, k);
 }
 
 static finding *find(const audit *a, const audit_treatment *k, size_t ideal, const fault *x)
@@ -250,7 +257,7 @@ size_t audit_of_word(const audit *a, uint32_t word, size_t found[AUDIT_AT_ONCE])
     a->side.treat(a->side.self, word, &k);
     for (size_t i = 0; i < a->count && n < AUDIT_AT_ONCE; i++) {
         const finding *f = &a->findings[i];
-        if (f->ideal == ideal && f->kernel.entry == k.entry && holds(f, word)) found[n++] = i;
+        if (f->ideal == ideal && same_treatment(&f->kernel, &k) && holds(f, word)) found[n++] = i;
     }
     return n;
 }

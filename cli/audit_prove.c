@@ -238,11 +238,36 @@ static bool ask_handler(prover *pr, finding *f, uint64_t words)
     return true;
 }
 
+/* Must the handler end differently from the instruction? A bug that hangs or gives a wrong result shows, and
+ * a handler that was found to differ from ideal's. */
+static bool must_show(const prover *pr, const finding *f)
+{
+    size_t count;
+    if (f->quirk >= 0) return 1u << f->hazard == XS_HAZARD_HANGS || 1u << f->hazard == XS_HAZARD_WRONG;
+    return xs_decoder_entries(pr->a->view->ideal, &count)[f->ideal].decision->cls == XS_SIMULATE;
+}
+
+static bool judge_handler(prover *pr, finding *f, const xs_counts *counts, const xs_check *first)
+{
+    f->proof.words = counts->words - counts->unsupported;
+    f->proof.runs = counts->checks;
+    if (first->differs) {
+        f->proof.verdict = PROOF_DIFFERS;
+        f->proof.run = failure_json(&pr->pt, &pr->c, first);
+        replay_by_simulate(pr, f, first, f->proof.run);
+    } else if (counts->checks == 0)
+        return ask_handler(pr, f, counts->words);
+    else if (must_show(pr, f))
+        f->proof.verdict = PROOF_CONTRADICTION;
+    else
+        beyond_one(f, XS_WHY_DEFAULT);
+    return true;
+}
+
 static bool prove_handler(prover *pr, finding *f)
 {
     xs_counts counts = {0};
     xs_check first;
-    bool shows = f->quirk < 0 || 1u << f->hazard == XS_HAZARD_HANGS || 1u << f->hazard == XS_HAZARD_WRONG;
     pr->p.slots = false;
     choose(pr, f, true, pr->simulator);
     if (!pr->simulator) {
@@ -251,19 +276,7 @@ static bool prove_handler(prover *pr, finding *f)
         return true;
     }
     xs_lockstep_quirks(pr->ls, quirk_of(pr, f));
-    bool ok = run_handler(pr, f, &counts, &first);
-    f->proof.words = counts.words - counts.unsupported;
-    f->proof.runs = counts.checks;
-    if (ok && first.differs) {
-        f->proof.verdict = PROOF_DIFFERS;
-        f->proof.run = failure_json(&pr->pt, &pr->c, &first);
-        replay_by_simulate(pr, f, &first, f->proof.run);
-    } else if (ok && counts.checks == 0)
-        ok = ask_handler(pr, f, counts.words);
-    else if (shows)
-        f->proof.verdict = PROOF_CONTRADICTION;
-    else
-        beyond_one(f, XS_WHY_DEFAULT);
+    bool ok = run_handler(pr, f, &counts, &first) && judge_handler(pr, f, &counts, &first);
     xs_lockstep_quirks(pr->ls, 0);
     return ok;
 }

@@ -308,6 +308,59 @@ START_TEST(proofs_run_again)
 }
 END_TEST
 
+/* ---- another kernel side ---------------------------------------------------------------------------- */
+
+/* A kernel that answers as its nearest target, but refuses what that has in the slot as `default`. */
+static audit_side table_side;
+
+static void refuse_default(audit_treatment *t)
+{
+    if (strcmp(t->rule, "default") == 0) t->cls = XS_REJECT;
+}
+
+static void other_treat(const void *self, uint32_t word, audit_treatment *out)
+{
+    table_side.treat(self, word, out);
+    refuse_default(out);
+}
+
+typedef struct passing {
+    audit_cube_fn *fn;
+    void *arg;
+} passing;
+
+static bool pass(void *arg, const audit_treatment *kernel, size_t ideal, uint32_t mask, uint32_t value)
+{
+    const passing *p = arg;
+    audit_treatment t = *kernel;
+    refuse_default(&t);
+    return p->fn(p->arg, &t, ideal, mask, value);
+}
+
+static bool other_walk(const void *self, const xs_decoder *ideal, audit_cube_fn *fn, void *arg)
+{
+    return table_side.walk(self, ideal, pass, &(passing){fn, arg});
+}
+
+/* An audit needs no more of a kernel than those two functions. */
+START_TEST(another_side)
+{
+    size_t found[AUDIT_AT_ONCE];
+    ck_assert_int_eq(view_open_target(&v, &plain, "arm64/7.3/uprobe"), STATUS_OK);
+    table_side = audit_side_of(&v);
+    ck_assert(audit_find(&a, &v, (audit_side){&v, other_treat, other_walk}));
+    check_sum();
+    const finding *f = find_named("needlessly-refused", "add.imm");
+    ck_assert(f && f->kernel.cls == XS_REJECT && audit_encodings(f) == 1u << 23);
+    ck_assert(!find_named("corrupts", "ldr.lit.q") && find_named("corrupts", "cb.imm"));
+    ck_assert_uint_eq(audit_of_word(&a, audit_example(f), found), 1);
+    ck_assert_ptr_eq(&a.findings[found[0]], f);
+    ck_assert_int_eq(audit_prove(&a, &plain, false), STATUS_OK);
+    ck_assert_int_eq(f->proof.verdict, PROOF_EQUAL);
+    close_audit();
+}
+END_TEST
+
 /* ---- tables that are wrong ------------------------------------------------------------------------ */
 
 /* A table is the built-in one with a line put in, or changed, by sed. */
@@ -330,10 +383,16 @@ static const struct {
     {"a handler that the kernel has and ideal, too",
      "s/^    simulate simulate_movz kernel=ideal.*/    simulate simulate_movz kernel=7.3\\n&/", "arm64/7.3",
      1, "target    arm64/7.3"},
+    {"a handler where ideal has the slot",
+     "s/^default .*/eor.imm 1 10 100100 -- uimm[15:0] rd[4:0]\\n    simulate simulate_movz kernel=7.3\\n    "
+     "slot\\n&/",
+     "arm64/7.3", 1, "8388608 handler_not_judged"},
+    {"a handler of what ideal refuses", "s/^retasppc .*/&\\n    simulate simulate_nop kernel=7.3/",
+     "arm64/7.3", 1, "wrong-result: retasppc"},
     {"a handler that nobody knows",
      "s/^    simulate simulate_movz kernel=ideal.*/    simulate simulate_new kernel=7.3\\n&/; "
      "s/simulate_sxtw$/simulate_sxtw simulate_new/",
-     "arm64/7.3", 1, "handler_not_known"},
+     "arm64/7.3", 1, "handler_not_judged"},
 };
 
 START_TEST(wrong_tables)
@@ -363,6 +422,7 @@ Suite *audit_suite(void)
     tcase_add_loop_test(facts, lists, 0, MAJORS);
     tcase_add_loop_test(sums, words_add_up, 0, MAJORS);
     tcase_add_loop_test(sums, all_kernels_add_up, 0, 3);
+    tcase_add_test(sums, another_side);
     tcase_add_loop_test(proofs, proofs_run_again, 0, 4);
     tcase_add_loop_test(proofs, wrong_tables, 0, sizeof tables / sizeof *tables);
     suite_add_tcase(s, facts);

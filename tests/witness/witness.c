@@ -186,6 +186,13 @@ static int witness_target(const char *target, const char *table, bool zc, bool d
     return (int)bad;
 }
 
+static void print_unused(void)
+{
+    for (unsigned i = 0; i < explained_count; i++)
+        if (!explained[i].used)
+            printf("explained.tsv: %s, %s was not needed\n", explained[i].name, explained[i].rule);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -205,9 +212,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         bad += witness_target(targets[i].target, argc > 2 ? argv[2] : NULL, targets[i].zc,
                               argc <= 2 && targets[i].dense, random);
-    for (unsigned i = 0; argc <= 2 && i < explained_count; i++)
-        if (!explained[i].used)
-            printf("explained.tsv: %s, %s was not needed\n", explained[i].name, explained[i].rule);
+    if (argc <= 2) print_unused();
     printf("witness: %zu passed, %d failed\n", count, bad);
     return bad != 0;
 }
