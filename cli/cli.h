@@ -141,6 +141,7 @@ int command_explain(const options *o);
 int command_table(const options *o);
 int command_simulate(const options *o);
 int command_lockstep(const options *o);
+int command_kernel(const options *o);
 
 int classify_words(const options *o); /* words.c */
 int simulate_batch(const options *o); /* simbatch.c */
@@ -151,6 +152,7 @@ typedef struct word_list {
     size_t size;
 } word_list;
 int words_read(const options *o, unsigned granule, word_list *out);
+bool parse_shard(const char *text, unsigned *index, unsigned *of); /* "I/N" */
 bool parse_number(const char *text, uint64_t *out); /* decimal or 0x; false when it is anything else */
 
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns status */

@@ -6,11 +6,8 @@
 static const struct {
     const char *name;
     int (*run)(const options *);
-} commands[] = {{"classify", command_classify},
-                {"explain", command_explain},
-                {"table", command_table},
-                {"simulate", command_simulate},
-                {"lockstep", command_lockstep}};
+} commands[] = {{"classify", command_classify}, {"explain", command_explain},   {"table", command_table},
+                {"simulate", command_simulate}, {"lockstep", command_lockstep}, {"kernel", command_kernel}};
 
 int main(int argc, char **argv)
 {

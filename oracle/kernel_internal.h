@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unicorn/unicorn.h>
 
-#include "kernel.h"
+#include "kernel_oracle.h"
 
 /* Where our own parts lie: low addresses, at which no kernel is linked.
  *
