@@ -12,10 +12,6 @@ static bool take(referee *r, const char *name, const char *value)
     if (strcmp(name, "identify") == 0) r->identify = true;
     if (strcmp(name, "exhaustive") == 0) r->exhaustive = true;
     if (strcmp(name, "dump") == 0) r->dump = true;
-    if (strcmp(name, "simulate") == 0) r->simulate = true;
-    if (strcmp(name, "scan") == 0) r->scan = true;
-    if (strcmp(name, "seed") == 0) return parse_number(value, &r->seed);
-    if (strcmp(name, "count") == 0) return parse_number(value, &r->count) && r->count > 0;
     if (strcmp(name, "shard") == 0) return parse_shard(value, &r->shard, &r->shards);
     return true;
 }
@@ -57,6 +53,8 @@ static int make_plan(const options *o, referee *r)
         return complain(STATUS_USAGE, "--dump, --state and --shard are for --exhaustive");
     if (o->arch || o->kernel)
         return complain(STATUS_USAGE, "the file brings its architecture; --target compares");
+    if (o->mode && strcmp(o->mode, "uprobe") != 0 && strcmp(o->mode, "kprobe") != 0)
+        return complain(STATUS_USAGE, "--mode: '%s' is not one of uprobe, kprobe", o->mode);
     return STATUS_OK;
 }
 
@@ -106,9 +104,10 @@ int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decod
     *d = (xs_kernel_decoder){0};
     if (!k) return complain(STATUS_INTERNAL, "%s", why);
     if (xs_kernel_decoder_open(k, r->table, mode, d, why, sizeof why)) return STATUS_OK;
+    int status = xs_kernel_crashed(k)->what ? STATUS_INTERNAL : STATUS_INPUT;
     xs_kernel_close(k);
     d->k = NULL;
-    return complain(STATUS_INPUT, "%s: %s", r->path, why);
+    return complain(status, "%s: %s", r->path, why);
 }
 
 bool verdict_is(const xs_kernel_decoder *d, const xs_kernel_verdict *v, const xs_decision *decision)

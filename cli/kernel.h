@@ -10,9 +10,8 @@
 typedef struct referee {
     const options *o;
     const char *path, *symbols, *state; /* NULL: not given */
-    bool identify, exhaustive, dump, simulate, scan;
+    bool identify, exhaustive, dump;
     unsigned shard, shards;
-    uint64_t seed, count; /* 0: the default */
     xs_kernel_image *image;
     const char *arch;
     xs_table *table;
@@ -69,7 +68,7 @@ void runs_print(FILE *f, const run_list *runs, int digits);
 bool runs_read(const char *path, uint32_t first, uint32_t last, run_list *runs);
 
 /* kernel_chunks.c: all words (or a shard of them) by several processes, kept as files until they are read. */
-enum { CHUNK = 1 << 22, CHUNKS = 1 << 10 };
+enum { CHUNK = 1 << 20, CHUNKS = 1 << 12 };
 int chunks_run(const referee *r, const xs_kernel_decoder *d, run_list *runs);
 
 /* kernel_diff.c: rows for what a target treats differently, grouped by rule. halves: runs are of low

@@ -64,8 +64,6 @@ enum {
     OPT_EXHAUSTIVE,
     OPT_DUMP,
     OPT_STATE,
-    OPT_HANDLERS,
-    OPT_SCAN,
     OPT_HELP,
     OPT_VERSION
 };
@@ -118,8 +116,6 @@ static const struct option long_options[] = {
     {"exhaustive", no_argument, NULL, OPT_EXHAUSTIVE},
     {"dump", no_argument, NULL, OPT_DUMP},
     {"state", required_argument, NULL, OPT_STATE},
-    {"simulate", no_argument, NULL, OPT_HANDLERS},
-    {"scan", no_argument, NULL, OPT_SCAN},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -142,9 +138,9 @@ static unsigned commands_of(int opt)
     if (opt == OPT_FAIL_ON) return CLASSIFY;
     if (opt == OPT_TEXT) return ANY & ~(unsigned)TABLE;
     if (opt == OPT_BYTES || opt == OPT_AT) return CLASSIFY | EXPLAIN;
-    if (opt == OPT_SHARD || opt == OPT_SEED || opt == OPT_COUNT) return LOCKSTEP | REFEREE;
+    if (opt == OPT_SHARD) return LOCKSTEP | REFEREE;
     if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
-    if (opt >= OPT_SYMBOLS && opt <= OPT_SCAN) return REFEREE;
+    if (opt >= OPT_SYMBOLS && opt <= OPT_STATE) return REFEREE;
     if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
     if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
     return ANY;
@@ -365,7 +361,7 @@ static bool parse_option(options *o, int opt)
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
     default:
-        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_SCAN)
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_STATE)
                    ? add_setting(o, option_name(opt), optarg)
                    : parse_word(o, opt);
     }

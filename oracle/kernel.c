@@ -90,11 +90,20 @@ uint64_t kernel_get(xs_kernel *k, int reg)
     return value;
 }
 
+uint32_t kernel_word(xs_kernel *k)
+{
+    uint32_t word = 0;
+    if (k->progress == KERNEL_SAID) return (uint32_t)kernel_get(k, k->arch->loop.said);
+    for (unsigned i = 0; k->progress == KERNEL_STORED && i < 4; i++)
+        word |= (uint32_t)k->room[XS_KERNEL_WORD_AT + i] << 8 * i;
+    return word;
+}
+
 /* Every second of CPU time. Reading a register is no more than reading memory. */
 static void on_tick(int number)
 {
     (void)number;
-    uint64_t now = running->progress >= 0 ? kernel_get(running, running->progress) : 0;
+    uint64_t now = kernel_word(running);
     running->stuck = now == running->seen ? running->stuck + 1 : 0;
     running->seen = now;
     if (running->stuck >= PATIENCE) uc_emu_stop(running->uc);
@@ -136,7 +145,7 @@ static void watch(bool on, struct sigaction before[2])
     sigaction(SIGABRT, &before[1], NULL);
 }
 
-bool kernel_run(xs_kernel *k, uint64_t pc, int progress)
+bool kernel_run(xs_kernel *k, uint64_t pc, enum kernel_progress progress)
 {
     struct sigaction before[2];
     volatile bool ok = false;
@@ -170,7 +179,7 @@ bool xs_kernel_call(xs_kernel *k, uint64_t addr, const uint64_t args[XS_KERNEL_A
     bool ok = !k->dead && kernel_begin(k);
     for (unsigned i = 0; ok && i < XS_KERNEL_ARGS; i++)
         ok = kernel_set(k, k->arch->args[i], args[i]);
-    ok = ok && kernel_run(k, addr, -1);
+    ok = ok && kernel_run(k, addr, KERNEL_CALL);
     *result = ok ? kernel_get(k, k->arch->args[0]) : 0;
     return ok;
 }

@@ -34,7 +34,7 @@ static const uint32_t arm64_loop[] = {
     0xd61f03a0, /*       br   x29 */
 };
 static const uint32_t arm64_by_value[] = {
-    0xd503201f, /* nop */
+    0xd51bd053, /* msr tpidr_el0, x19: far cheaper than a store */
     0x2a1303e0, /* mov w0, w19 */
 };
 static const uint32_t arm64_by_address[] = {
@@ -84,10 +84,6 @@ static const uint32_t riscv_loop[] = {
     0x00000a13, /* done:    li    s4, 0 */
     0x00040067, /*          jr    s0 */
 };
-static const uint32_t riscv_by_value[] = {
-    0x00000013, /* nop */
-    0x00048513, /* mv a0, s1 */
-};
 static const uint32_t riscv_by_address[] = {
     0x009d2023, /* sw s1, 0(s10) */
     0x000d0513, /* mv a0, s10 */
@@ -122,6 +118,7 @@ const kernel_arch kernel_arm64 = {
     .breakpoint = 7,
     .begin = arm64_begin,
     .loop = {.code = arm64_loop,
+             .said = UC_ARM64_REG_TPIDR_EL0,
              .words = sizeof arm64_loop / sizeof *arm64_loop,
              .by_value = arm64_by_value,
              .by_address = arm64_by_address,
@@ -155,8 +152,9 @@ const kernel_arch kernel_riscv64 = {
     .breakpoint = 3,
     .begin = riscv_begin,
     .loop = {.code = riscv_loop,
+             .said = -1,
              .words = sizeof riscv_loop / sizeof *riscv_loop,
-             .by_value = riscv_by_value,
+             .by_value = NULL,
              .by_address = riscv_by_address,
              .word = UC_RISCV_REG_S1,
              .last = UC_RISCV_REG_S2,

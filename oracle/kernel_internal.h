@@ -32,8 +32,11 @@ enum {
 typedef struct kernel_loop {
     const uint32_t *code;
     size_t words;
-    const uint32_t *by_value, *by_address; /* its first two words: the function's first argument */
-    int word, last;                        /* the word at hand, and the last one */
+    const uint32_t *by_value,
+        *by_address; /* its first two words: say the word at hand,
+                       and make it the first argument; NULL: there is no such function */
+    int said; /* by_value: the register in which the word at hand is said; by_address: at XS_KERNEL_WORD_AT */
+    int word, last;                 /* the word at hand, and the last one */
     int function, structure, field; /* called; its second argument; where in that the handler appears */
     int store;                      /* where the word lies in memory */
     int out, out_end;               /* the next record, and where there is no more room */
@@ -58,6 +61,10 @@ typedef struct kernel_arch {
 
 extern const kernel_arch kernel_arm64, kernel_riscv64;
 
+/* What must change once in a while: nothing (a single call), or the word at hand. A function may use every
+ * other register, also those it restores. */
+enum kernel_progress { KERNEL_CALL, KERNEL_SAID, KERNEL_STORED };
+
 struct xs_kernel {
     const xs_kernel_image *image;
     const kernel_arch *arch;
@@ -69,15 +76,16 @@ struct xs_kernel {
     int interrupt; /* -1: none */
     const char *fault;
     uint64_t fault_at;
-    int progress;                /* a register that changes as long as what runs gets ahead; -1: none */
-    uint64_t seen;               /* what was in it a second ago */
+    enum kernel_progress progress;
+    uint64_t seen;               /* the word at hand a second ago */
     volatile sig_atomic_t stuck; /* seconds in which it did not change */
     sigjmp_buf abort;
     xs_kernel_crash crash;
 };
 
-/* Run from pc until KERNEL_STOP. progress: see above. false: crashed. */
-bool kernel_run(xs_kernel *k, uint64_t pc, int progress);
+/* Run from pc until KERNEL_STOP. false: crashed. */
+bool kernel_run(xs_kernel *k, uint64_t pc, enum kernel_progress progress);
+uint32_t kernel_word(xs_kernel *k); /* at hand, where it crashed */
 void kernel_put_words(uint8_t *at, const uint32_t *words, size_t count);
 bool kernel_crash(xs_kernel *k, const char *what, uint64_t pc, uint64_t addr); /* false */
 /* The registers a call finds set, but for its arguments. */

@@ -95,9 +95,9 @@ xs_kernel_end xs_kernel_runs(const xs_kernel_decoder *d, uint32_t first, uint32_
     bool done = k->dead || !set_up(d);
     while (!done) {
         if (!begin(d, *word, last)) return XS_KERNEL_CRASHED;
-        bool came_back = kernel_run(k, KERNEL_CODE, l->word);
+        bool came_back = kernel_run(k, KERNEL_CODE, d->by_address ? KERNEL_STORED : KERNEL_SAID);
         if (!came_back) {
-            *word = (uint32_t)kernel_get(k, l->word);
+            *word = kernel_word(k);
             return XS_KERNEL_CRASHED;
         }
         if (!drain(&r, kernel_get(k, l->out), word, &end)) return end;

@@ -25,6 +25,7 @@ Suite *image_suite(void) __attribute__((weak));
 Suite *simulator_suite(void) __attribute__((weak));
 Suite *oracle_suite(void) __attribute__((weak));
 Suite *lockstep_suite(void) __attribute__((weak));
+Suite *kernel_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
 
 /* ---- failures -------------------------------------------------------------------------------- */
