@@ -113,7 +113,7 @@ static void print_group(const differ *d, const group *g, output *out)
     json_object_object_add(row, "handler_target", json_name(e->decision->handler));
     json_object_object_add(row, "rule", json_object_new_string(e->rule->name));
     json_object_object_add(row, "note_target", json_name(e->decision->note));
-    output_row(out, "difference", row);
+    output_row(out, "kernel_difference", row);
 }
 
 bool runs_diff(const view *v, const run_list *runs, bool halves, output *out, uint64_t *words,

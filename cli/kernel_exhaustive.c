@@ -146,7 +146,7 @@ static void print_sum(const sweep *s, output *out, uint64_t words, uint64_t runs
     json_object_object_add(sum, "runs", json_object_new_int64((int64_t)s->runs.count));
     json_object_object_add(sum, "upper_halfwords", json_object_new_int64(s->samples));
     json_object_object_add(sum, "differences", json_object_new_int64((int64_t)words));
-    output_value(out, "summary", "summary", sum);
+    output_value(out, "summary", "kernel_summary", sum);
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "xolsim: %" PRIu64 " words in %.1f s, %.2f M words/s\n", asked, s->seconds,
                 s->seconds > 0 ? (double)asked / 1e6 / s->seconds : 0);

@@ -178,7 +178,7 @@ static int print_all(const referee *r, both *b, output *out)
     for (unsigned m = 0; m < b->count; m++)
         for (size_t w = 0; w < b->id[m].telling.word_count; w++)
             if (!agrees(&b->d[m], &b->id[m], b->id[m].group, w))
-                output_row(out, "difference", difference(&b->d[m], &b->id[m], w));
+                output_row(out, "telling", difference(&b->d[m], &b->id[m], w));
     if (differ || out->format != FORMAT_TEXT) output_list_end(out);
     output_end(out);
     return differ ? STATUS_FOUND : STATUS_OK;
