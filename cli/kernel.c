@@ -12,6 +12,8 @@ static bool take(referee *r, const char *name, const char *value)
     if (strcmp(name, "identify") == 0) r->identify = true;
     if (strcmp(name, "exhaustive") == 0) r->exhaustive = true;
     if (strcmp(name, "dump") == 0) r->dump = true;
+    if (strcmp(name, "simulate") == 0) r->simulate = true;
+    if (strcmp(name, "seed") == 0) return parse_number(value, &r->seed);
     if (strcmp(name, "shard") == 0) return parse_shard(value, &r->shard, &r->shards);
     return true;
 }
@@ -21,7 +23,8 @@ static const struct {
     int (*run)(const referee *);
 } actions[] = {{SIZE_MAX, kernel_words},
                {offsetof(referee, identify), kernel_identify},
-               {offsetof(referee, exhaustive), kernel_exhaustive}};
+               {offsetof(referee, exhaustive), kernel_exhaustive},
+               {offsetof(referee, simulate), kernel_handlers}};
 
 static bool wants(const referee *r, size_t action)
 {
@@ -47,7 +50,7 @@ static int make_plan(const options *o, referee *r)
     if (o->count < 1) return complain(STATUS_USAGE, "kernel VMLINUX: no file given");
     r->path = o->args[0];
     if (wanted_count(r) != 1)
-        return complain(STATUS_USAGE, "kernel wants one of --words, --identify, --exhaustive");
+        return complain(STATUS_USAGE, "kernel wants one of --words, --identify, --exhaustive, --simulate");
     if (!o->words && o->count > 1) return complain(STATUS_USAGE, "kernel takes one file");
     if (!r->exhaustive && (r->dump || r->state || r->shards > 1))
         return complain(STATUS_USAGE, "--dump, --state and --shard are for --exhaustive");

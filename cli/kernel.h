@@ -10,7 +10,8 @@
 typedef struct referee {
     const options *o;
     const char *path, *symbols, *state; /* NULL: not given */
-    bool identify, exhaustive, dump;
+    bool identify, exhaustive, dump, simulate;
+    uint64_t seed;
     unsigned shard, shards;
     xs_kernel_image *image;
     const char *arch;
@@ -25,6 +26,7 @@ int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decod
 int kernel_words(const referee *r);      /* kernel_words.c */
 int kernel_identify(const referee *r);   /* kernel_identify.c */
 int kernel_exhaustive(const referee *r); /* kernel_exhaustive.c */
+int kernel_handlers(const referee *r);   /* kernel_handlers.c */
 
 /* What a kernel says to the telling words, and which group of targets says the same. */
 typedef struct identity {

@@ -64,6 +64,7 @@ enum {
     OPT_EXHAUSTIVE,
     OPT_DUMP,
     OPT_STATE,
+    OPT_HANDLERS,
     OPT_HELP,
     OPT_VERSION
 };
@@ -116,6 +117,7 @@ static const struct option long_options[] = {
     {"exhaustive", no_argument, NULL, OPT_EXHAUSTIVE},
     {"dump", no_argument, NULL, OPT_DUMP},
     {"state", required_argument, NULL, OPT_STATE},
+    {"simulate", no_argument, NULL, OPT_HANDLERS},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -138,9 +140,9 @@ static unsigned commands_of(int opt)
     if (opt == OPT_FAIL_ON) return CLASSIFY;
     if (opt == OPT_TEXT) return ANY & ~(unsigned)TABLE;
     if (opt == OPT_BYTES || opt == OPT_AT) return CLASSIFY | EXPLAIN;
-    if (opt == OPT_SHARD) return LOCKSTEP | REFEREE;
+    if (opt == OPT_SHARD || opt == OPT_SEED) return LOCKSTEP | REFEREE;
     if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
-    if (opt >= OPT_SYMBOLS && opt <= OPT_STATE) return REFEREE;
+    if (opt >= OPT_SYMBOLS && opt <= OPT_HANDLERS) return REFEREE;
     if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
     if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
     return ANY;
@@ -210,6 +212,7 @@ void options_help(FILE *f)
           "  --exhaustive      every word, compared with --target T, by default the identified one;\n"
           "                    --dump: its runs, as table dump prints them;  --jobs N: processes\n"
           "  --state DIR       keep what is finished, and go on there;  --shard I/N: this part of it\n"
+          "  --simulate        its simulate_* functions beside ours, on states from --seed N\n"
           "  --mode M          uprobe (the default; --identify: both) or kprobe\n"
           "  --symbols FILE    System.map or kallsyms, for an Image or a stripped vmlinux\n"
           "output:\n"
@@ -361,7 +364,7 @@ static bool parse_option(options *o, int opt)
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
     default:
-        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_STATE)
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_HANDLERS)
                    ? add_setting(o, option_name(opt), optarg)
                    : parse_word(o, opt);
     }

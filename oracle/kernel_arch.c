@@ -97,12 +97,13 @@ static bool arm64_begin(xs_kernel *k)
 }
 
 /* gp is the global pointer, or the shadow call stack's where there is one (then nothing is relative to gp).
- */
+ * Looked up once: there are 200,000 symbols. */
 static bool riscv_begin(xs_kernel *k)
 {
-    uint64_t gp = xs_kernel_image_find(k->image, "__global_pointer$");
-    if (!gp || xs_kernel_image_find(k->image, "scs_alloc")) gp = KERNEL_SHADOW;
-    return kernel_set(k, UC_RISCV_REG_TP, KERNEL_TASK) && kernel_set(k, UC_RISCV_REG_GP, gp);
+    if (!k->gp && !xs_kernel_image_find(k->image, "scs_alloc"))
+        k->gp = xs_kernel_image_find(k->image, "__global_pointer$");
+    if (!k->gp) k->gp = KERNEL_SHADOW;
+    return kernel_set(k, UC_RISCV_REG_TP, KERNEL_TASK) && kernel_set(k, UC_RISCV_REG_GP, k->gp);
 }
 
 const kernel_arch kernel_arm64 = {

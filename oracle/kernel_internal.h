@@ -72,6 +72,7 @@ struct xs_kernel {
     uint8_t *own; /* host memory of code, stop and data, one behind the other */
     uint8_t *code, *room;
     bool exact, dead;
+    uint64_t gp;   /* RISC-V; 0: not looked up yet */
     uint64_t last; /* exact: the instruction that ran last */
     int interrupt; /* -1: none */
     const char *fault;
