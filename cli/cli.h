@@ -12,7 +12,13 @@
 /* Exit codes. A later one does not hide an earlier, larger one. */
 enum { STATUS_OK = 0, STATUS_FOUND = 1, STATUS_USAGE = 2, STATUS_INPUT = 3, STATUS_INTERNAL = 4 };
 
-typedef enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL, FORMAT_TSV, FORMAT_MARKDOWN } output_format;
+typedef enum output_format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+    FORMAT_JSONL,
+    FORMAT_TSV,
+    FORMAT_MARKDOWN
+} output_format;
 typedef enum sites_kind { SITES_ENTRY, SITES_USDT, SITES_RETURN, SITES_ALL } sites_kind;
 typedef enum sort_key { SORT_ADDR, SORT_NAME, SORT_CLASS, SORT_SIZE } sort_key;
 enum { FAIL_REJECT = 1, FAIL_SLOT = 2, FAIL_HAZARD = 4 };
@@ -149,6 +155,7 @@ int command_table(const options *o);
 int command_simulate(const options *o);
 int command_lockstep(const options *o);
 int command_audit(const options *o);
+int command_kernel(const options *o);
 
 int classify_words(const options *o); /* words.c */
 int simulate_batch(const options *o); /* simbatch.c */
@@ -159,6 +166,7 @@ typedef struct word_list {
     size_t size;
 } word_list;
 int words_read(const options *o, unsigned granule, word_list *out);
+bool parse_shard(const char *text, unsigned *index, unsigned *of); /* "I/N" */
 bool parse_number(const char *text, uint64_t *out); /* decimal or 0x; false when it is anything else */
 
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns status */

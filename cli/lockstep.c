@@ -16,18 +16,6 @@ enum { STATES = 128, SLOT_STATES = 16, FILE_STATES = 16, COUNT = 2000000, SLOT_C
 
 /* ---- the plan ---------------------------------------------------------------------------------- */
 
-static bool parse_shard(const char *text, plan *p)
-{
-    char first[16];
-    uint64_t i, n;
-    size_t len = strcspn(text, "/");
-    snprintf(first, sizeof first, "%.*s", (int)(len < 15 ? len : 15), text);
-    if (text[len] != '/' || !parse_number(first, &i) || !parse_number(text + len + 1, &n)) return false;
-    p->shard = (unsigned)i;
-    p->shards = (unsigned)n;
-    return i >= 1 && i <= n && n <= 1000000;
-}
-
 static bool parse_hex_word(const char *text, plan *p)
 {
     const char *digits = text[0] == '0' && (text[1] | 32) == 'x' ? text + 2 : text;
@@ -46,7 +34,7 @@ static bool take(plan *p, const char *name, const char *value)
     if (strcmp(name, "divergences") == 0) p->divergences = value;
     if (strcmp(name, "slots") == 0) p->slots = true;
     if (strcmp(name, "plain") == 0) p->plain = true;
-    if (strcmp(name, "shard") == 0) return parse_shard(value, p);
+    if (strcmp(name, "shard") == 0) return parse_shard(value, &p->shard, &p->shards);
     if (strcmp(name, "word") == 0) return parse_hex_word(value, p);
     if (strcmp(name, "seed") == 0) return parse_number(value, &p->seed);
     if (strcmp(name, "count") == 0) return parse_number(value, &p->count) && p->count > 0;

@@ -7,7 +7,8 @@ static const struct {
     const char *name;
     int (*run)(const options *);
 } commands[] = {{"classify", command_classify}, {"explain", command_explain},   {"table", command_table},
-                {"simulate", command_simulate}, {"lockstep", command_lockstep}, {"audit", command_audit}};
+                {"simulate", command_simulate}, {"lockstep", command_lockstep}, {"audit", command_audit},
+                {"kernel", command_kernel}};
 
 int main(int argc, char **argv)
 {

@@ -14,7 +14,8 @@ enum {
     SIMULATE = 8,
     LOCKSTEP = 16,
     AUDIT = 32,
-    ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP | AUDIT
+    REFEREE = 64, /* kernel */
+    ANY = CLASSIFY | EXPLAIN | TABLE | SIMULATE | LOCKSTEP | AUDIT | REFEREE
 };
 
 enum {
@@ -60,6 +61,12 @@ enum {
     OPT_SLOTS,
     OPT_PLAIN,
     OPT_NO_PROOF,
+    OPT_SYMBOLS,
+    OPT_IDENTIFY,
+    OPT_EXHAUSTIVE,
+    OPT_DUMP,
+    OPT_STATE,
+    OPT_HANDLERS,
     OPT_HELP,
     OPT_VERSION
 };
@@ -108,6 +115,12 @@ static const struct option long_options[] = {
     {"slots", no_argument, NULL, OPT_SLOTS},
     {"plain", no_argument, NULL, OPT_PLAIN},
     {"no-proof", no_argument, NULL, OPT_NO_PROOF},
+    {"symbols", required_argument, NULL, OPT_SYMBOLS},
+    {"identify", no_argument, NULL, OPT_IDENTIFY},
+    {"exhaustive", no_argument, NULL, OPT_EXHAUSTIVE},
+    {"dump", no_argument, NULL, OPT_DUMP},
+    {"state", required_argument, NULL, OPT_STATE},
+    {"simulate", no_argument, NULL, OPT_HANDLERS},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -123,15 +136,19 @@ static const char *option_name(int opt)
 /* Which commands an option belongs to. */
 static unsigned commands_of(int opt)
 {
-    if (opt == OPT_CLASS || opt == OPT_JOBS) return CLASSIFY | LOCKSTEP;
+    if (opt == OPT_JOBS) return CLASSIFY | LOCKSTEP | REFEREE;
+    if (opt == OPT_CLASS) return CLASSIFY | LOCKSTEP;
+    if (opt == OPT_WORDS) return CLASSIFY | REFEREE;
     if (opt >= OPT_SITES && opt <= OPT_SECTION) return CLASSIFY | AUDIT;
     if (opt >= OPT_SORT && opt <= OPT_SUMMARY) return CLASSIFY;
-    if (opt == OPT_WORDS || opt == OPT_FAIL_ON) return CLASSIFY;
+    if (opt == OPT_FAIL_ON) return CLASSIFY;
     if (opt == OPT_TEXT) return ANY & ~(unsigned)TABLE;
     if (opt == OPT_BYTES || opt == OPT_AT) return CLASSIFY | EXPLAIN;
+    if (opt == OPT_SHARD || opt == OPT_SEED) return LOCKSTEP | REFEREE;
     if (opt == OPT_NO_PROOF) return AUDIT;
     if (opt == OPT_FILE) return LOCKSTEP | AUDIT;
     if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
+    if (opt >= OPT_SYMBOLS && opt <= OPT_HANDLERS) return REFEREE;
     if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
     if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
     return ANY;
@@ -150,6 +167,8 @@ void options_help(FILE *f)
         "       xolsim lockstep [OPTION]...                  the simulator against Unicorn\n"
         "       xolsim lockstep merge REPORT...              the shards of one run, together\n"
         "       xolsim audit [OPTION]... TARGET              where a kernel's class is not what is needed\n"
+        "       xolsim kernel [OPTION]... VMLINUX [HEX]...   a real kernel's own functions asked, in "
+        "Unicorn\n"
         "       xolsim table list | show TARGET | dump TARGET | census TARGET | diff TARGET TARGET | check "
         "FILE\n"
         "\n"
@@ -195,17 +214,27 @@ void options_help(FILE *f)
         "  --divergences F   known disagreements instead of the built-in ones\n"
         "audit:\n"
         "  --file BINARY     which instructions of a program are in a finding; --sites, --symbol, --section\n"
-        "  --no-proof        nothing is run in Unicorn\n"
-        "output:\n"
-        "  --format F        text, json, jsonl or tsv, for audit also markdown;  -o FILE, --output FILE\n"
-        "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
-        "  --help, --version\n"
-        "\n"
-        "exit: 0 ok, 1 something --fail-on names, a difference or a finding, 2 usage, 3 unreadable or "
-        "unsupported "
-        "input,\n"
-        "4 internal error\n",
+        "  --no-proof        nothing is run in Unicorn\n",
         f);
+    fputs("kernel:\n"
+          "  --words           what it answers for instruction words (- : standard input)\n"
+          "  --identify        which target it equals, by a few hundred telling words\n"
+          "  --exhaustive      every word, compared with --target T, by default the identified one;\n"
+          "                    --dump: its runs, as table dump prints them;  --jobs N: processes\n"
+          "  --state DIR       keep what is finished, and go on there;  --shard I/N: this part of it\n"
+          "  --simulate        its simulate_* functions beside ours, on states from --seed N\n"
+          "  --mode M          uprobe (the default; --identify: both) or kprobe\n"
+          "  --symbols FILE    System.map or kallsyms, for an Image or a stripped vmlinux\n"
+          "output:\n"
+          "  --format F        text, json, jsonl or tsv, for audit also markdown;  -o FILE, --output FILE\n"
+          "  --color WHEN      auto, always or never (auto heeds NO_COLOR)\n"
+          "  --help, --version\n"
+          "\n"
+          "exit: 0 ok, 1 something --fail-on names, a difference or a finding, 2 usage, 3 unreadable or "
+          "unsupported "
+          "input,\n"
+          "4 internal error\n",
+          f);
 }
 
 int complain(int status, const char *format, ...)
@@ -230,6 +259,18 @@ bool parse_number(const char *text, uint64_t *out)
         return false;
     *out = strtoull(text, &end, hex ? 16 : 10);
     return *text && end != text && strlen(text) <= (hex ? 18u : 19u);
+}
+
+bool parse_shard(const char *text, unsigned *index, unsigned *of)
+{
+    char first[16];
+    uint64_t i, n;
+    size_t len = strcspn(text, "/");
+    snprintf(first, sizeof first, "%.*s", (int)(len < 15 ? len : 15), text);
+    if (text[len] != '/' || !parse_number(first, &i) || !parse_number(text + len + 1, &n)) return false;
+    *index = (unsigned)i;
+    *of = (unsigned)n;
+    return i >= 1 && i <= n && n <= 1000000;
 }
 
 /* Place of word in a "a|b|c" list, or -1 after a message. */
@@ -334,7 +375,7 @@ static bool parse_option(options *o, int opt)
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
     default:
-        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_NO_PROOF)
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_HANDLERS)
                    ? add_setting(o, option_name(opt), optarg)
                    : parse_word(o, opt);
     }
@@ -345,11 +386,8 @@ static unsigned command_bit(const char *verb)
     static const struct {
         const char *verb;
         unsigned bit;
-    } verbs[] = {{"classify", CLASSIFY},
-                 {"explain", EXPLAIN},
-                 {"simulate", SIMULATE},
-                 {"lockstep", LOCKSTEP},
-                 {"audit", AUDIT}};
+    } verbs[] = {{"classify", CLASSIFY}, {"explain", EXPLAIN}, {"simulate", SIMULATE},
+                 {"lockstep", LOCKSTEP}, {"audit", AUDIT},     {"kernel", REFEREE}};
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verb, verbs[i].verb) == 0) return verbs[i].bit;
     return TABLE;

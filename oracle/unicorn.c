@@ -115,7 +115,8 @@ static bool map(xs_oracle *o)
 bool xs_oracle_map_slot(xs_oracle *o, uint64_t addr)
 {
     uint8_t *page = o->data + XS_DATA;
-    if (uc_mem_map_ptr(o->uc, addr, XS_SLOT_ROOM, UC_PROT_READ | UC_PROT_EXEC, page) != UC_ERR_OK) return false;
+    if (uc_mem_map_ptr(o->uc, addr, XS_SLOT_ROOM, UC_PROT_READ | UC_PROT_EXEC, page) != UC_ERR_OK)
+        return false;
     o->slot = page;
     o->slot_at = addr;
     return true;

@@ -122,8 +122,8 @@ void xs_oracle_close(xs_oracle *o); /* NULL is allowed */
 /* Host bytes of [addr, addr + size) when all of it is mapped; *writable says in which region. */
 uint8_t *xs_oracle_bytes(const xs_oracle *o, uint64_t addr, size_t size, bool *writable);
 
-/* More code, for a slot, XS_SLOT_ROOM bytes at a multiple of a page; false when it cannot be mapped. Two pages: a
- * slot at the end of the first goes on, or is followed by what is fetched next, in the second. */
+/* More code, for a slot, XS_SLOT_ROOM bytes at a multiple of a page; false when it cannot be mapped. Two
+ * pages: a slot at the end of the first goes on, or is followed by what is fetched next, in the second. */
 bool xs_oracle_map_slot(xs_oracle *o, uint64_t addr);
 
 /* Put code there, and make Unicorn see it; false when it is not mapped. */

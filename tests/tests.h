@@ -27,6 +27,7 @@ Suite *simulator_suite(void) __attribute__((weak));
 Suite *oracle_suite(void) __attribute__((weak));
 Suite *lockstep_suite(void) __attribute__((weak));
 Suite *code_suite(void) __attribute__((weak));
+Suite *kernel_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
 Suite *audit_suite(void) __attribute__((weak));
 

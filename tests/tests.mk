@@ -1,4 +1,8 @@
-# make check: everything in tests/. make check-exhaustive: the classifier over all words. make golden: rewrite the golden files the tests compare with.
+# make check: everything in tests/. make golden: rewrite the golden files the tests compare with.
+# make check-kernel: real kernels of KERNELS, fetched into KERNEL_DIR (3 GB), every word. Takes hours.
+
+KERNELS    ?= 6.12/riscv64 7.2/riscv64 6.12/arm64 6.1/arm64 5.10/arm64 7.2/arm64
+KERNEL_DIR ?= $(BUILD)/kernels
 
 CHECK_CFLAGS = $(shell $(PKG) --cflags check)
 CHECK_LIBS   = $(shell $(PKG) --libs check)
@@ -20,8 +24,6 @@ golden: all $(BUILD)/tests/tests
 	tests/readme $(BUILD) --golden
 	git --no-pager diff --stat -- fixtures README.md
 
-.PHONY: check golden
-
 # Every path of the bulk classifier over all 2^32 words, six targets: about a minute and a half on two cores.
 $(BUILD)/tests/paths/paths: tests/paths/paths.c $(BUILD)/libxolsim.a
 	@mkdir -p $(@D)
@@ -30,4 +32,8 @@ $(BUILD)/tests/paths/paths: tests/paths/paths.c $(BUILD)/libxolsim.a
 check-exhaustive: $(BUILD)/tests/paths/paths
 	$(BUILD)/tests/paths/paths
 
-.PHONY: check-exhaustive
+
+check-kernel: all
+	tests/check-kernel $(BUILD)/xolsim $(KERNEL_DIR) $(KERNELS)
+
+.PHONY: check check-exhaustive check-kernel golden

@@ -1,0 +1,215 @@
+/* kernel --exhaustive: every word, as runs and beside a target. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+enum { SAMPLES = 64 };
+
+/* Everything that is found out. */
+typedef struct sweep {
+    const referee *r;
+    xs_kernel_decoder d; /* exact */
+    identity id;
+    view view; /* the target */
+    char target[96];
+    bool identified;
+    run_list runs;
+    unsigned samples; /* upper halfwords that were tried; 0: all words were */
+    double seconds;
+} sweep;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- RISC-V: low halfwords ----------------------------------------------------------------------- */
+
+typedef struct collector {
+    const xs_kernel_decoder *d;
+    run_list *runs;
+} collector;
+
+static bool collect(void *arg, uint32_t first, uint32_t last, const xs_kernel_verdict *v)
+{
+    collector *c = arg;
+    char name[128];
+    return run_add(c->runs, first, last, v->cls, xs_kernel_handler_name(c->d, v->handler, name, sizeof name));
+}
+
+/* All low halfwords below one upper one. */
+static int run_half(const referee *r, const xs_kernel_decoder *d, uint32_t upper, run_list *runs)
+{
+    char text[256];
+    uint32_t word;
+    xs_kernel_end end =
+        xs_kernel_runs(d, upper << 16, upper << 16 | 0xffff, collect, &(collector){d, runs}, &word);
+    if (end == XS_KERNEL_DONE) return STATUS_OK;
+    if (end == XS_KERNEL_STOPPED) return complain(STATUS_INTERNAL, "out of memory");
+    xs_kernel_crash_text(xs_kernel_crashed(d->k), text, sizeof text);
+    return complain(STATUS_INTERNAL, "%s: 0x%08" PRIx32 ": %s crashes: %s", r->path, word, d->name, text);
+}
+
+/* Upper halfwords worth trying: single bits, all ones, and some of no pattern. */
+static uint32_t sample(unsigned i)
+{
+    if (i < 16) return 1u << i;
+    if (i < 32) return 0xffffu ^ 1u << (i - 16);
+    return i == 32 ? 0xffff : (i * UINT32_C(0x9e3779b1)) >> 16;
+}
+
+/* The first low halfword that answers otherwise below another upper one. */
+static uint32_t first_other(const run_list *a, const run_list *b)
+{
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        const run *x = &a->list[i], *y = &b->list[i];
+        if (x->cls != y->cls || strcmp(a->names[x->handler], b->names[y->handler]) != 0)
+            return x->first & 0xffff;
+        if ((x->last & 0xffff) != (y->last & 0xffff))
+            return (((x->last & 0xffff) < (y->last & 0xffff) ? x->last : y->last) + 1) & 0xffff;
+    }
+    return 0;
+}
+
+/* No table of ours looks at the upper halfword, so a kernel that does has no target, and all its words no
+ * short list of runs. */
+static int run_sample(sweep *s, const xs_kernel_decoder *d, uint32_t upper)
+{
+    run_list other = {0};
+    int status = run_half(s->r, d, upper, &other);
+    if (status == STATUS_OK && !runs_equal(&s->runs, &other))
+        status = complain(STATUS_FOUND,
+                          "%s: the upper halfword matters: 0x%04" PRIx32 "%04" PRIx32
+                          " is treated otherwise than 0x0000%04" PRIx32,
+                          s->r->path, upper, first_other(&s->runs, &other), first_other(&s->runs, &other));
+    runs_close(&other);
+    return status;
+}
+
+static int run_halves(sweep *s)
+{
+    xs_kernel_decoder d;
+    int status = referee_open(s->r, s->d.mode, false, &d);
+    if (status == STATUS_OK) status = run_half(s->r, &d, 0, &s->runs);
+    for (unsigned i = 0; status == STATUS_OK && i < SAMPLES; i++)
+        status = run_sample(s, &d, sample(i));
+    s->samples = SAMPLES;
+    xs_kernel_close(d.k);
+    return status;
+}
+
+static int run_all(sweep *s)
+{
+    double begun = now();
+    bool halves = s->view.granule == 2;
+    if (halves && (s->r->shards > 1 || s->r->state))
+        return complain(STATUS_USAGE, "--shard, --state: on RISC-V it takes seconds");
+    int status = halves ? run_halves(s) : chunks_run(s->r, &s->d, &s->runs);
+    s->seconds = now() - begun;
+    return status;
+}
+
+/* ---- output -------------------------------------------------------------------------------------- */
+
+static void print_head(const sweep *s, output *out)
+{
+    referee_head(s->r, out);
+    if (out->format == FORMAT_TEXT) {
+        text_line(out->f, s->d.mode, "%s, %" PRIu64 " %s in %zu runs", s->d.name, s->runs.words,
+                  s->samples ? "low halfwords" : "words", s->runs.count);
+        if (s->samples)
+            text_line(out->f, "upper", "the upper halfword never matters: %u were tried", s->samples);
+        text_line(out->f, "target", "%s, %s", s->target, s->identified ? "identified" : "asked for");
+        if (s->identified && s->id.differ) text_line(out->f, "", "(none fits: this is the nearest one)");
+    }
+    output_value(out, "mode", NULL, json_object_new_string(s->d.mode));
+    output_value(out, "function", NULL, json_object_new_string(s->d.name));
+    output_value(out, "target", NULL, json_object_new_string(s->target));
+    output_value(out, "identified", NULL, json_object_new_boolean(s->identified));
+}
+
+static void print_sum(const sweep *s, output *out, uint64_t words, uint64_t runs)
+{
+    json_object *sum = json_object_new_object();
+    uint64_t asked = s->runs.words * (s->samples ? s->samples + 1 : 1);
+    if (out->format == FORMAT_TEXT && words)
+        fprintf(out->f, "%" PRIu64 " difference%s, in %" PRIu64 " run%s\n", words, words == 1 ? "" : "s",
+                runs, runs == 1 ? "" : "s");
+    if (out->format == FORMAT_TEXT && !words) fprintf(out->f, "0 differences\n");
+    json_object_object_add(sum, "words", json_object_new_int64((int64_t)s->runs.words));
+    json_object_object_add(sum, "runs", json_object_new_int64((int64_t)s->runs.count));
+    json_object_object_add(sum, "upper_halfwords", json_object_new_int64(s->samples));
+    json_object_object_add(sum, "differences", json_object_new_int64((int64_t)words));
+    output_value(out, "summary", "kernel_summary", sum);
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "xolsim: %" PRIu64 " words in %.1f s, %.2f M words/s\n", asked, s->seconds,
+                s->seconds > 0 ? (double)asked / 1e6 / s->seconds : 0);
+}
+
+static int print_diff(const sweep *s, output *out)
+{
+    uint64_t words, runs;
+    output_begin(out);
+    print_head(s, out);
+    bool ok = runs_diff(&s->view, &s->runs, s->samples > 0, out, &words, &runs);
+    print_sum(s, out, words, runs);
+    output_end(out);
+    if (!ok) return complain(STATUS_INTERNAL, "out of memory");
+    return words ? STATUS_FOUND : STATUS_OK;
+}
+
+static int print_all(const sweep *s)
+{
+    output out;
+    int status = STATUS_OK;
+    if (!output_open(&out, s->r->o)) return STATUS_INPUT;
+    if (s->r->dump)
+        runs_print(out.f, &s->runs, s->samples ? 4 : 8);
+    else
+        status = print_diff(s, &out);
+    return output_close(&out, status);
+}
+
+/* ---- the target ---------------------------------------------------------------------------------- */
+
+static int open_target(sweep *s)
+{
+    int status = STATUS_OK;
+    s->identified = !s->r->o->target;
+    if (s->identified) status = identify(s->r, &s->d, &s->id);
+    if (status != STATUS_OK) return status;
+    snprintf(s->target, sizeof s->target, "%s", s->identified ? s->id.target : s->r->o->target);
+    status = view_open_target(&s->view, s->r->o, s->target);
+    if (status == STATUS_OK) snprintf(s->target, sizeof s->target, "%s", s->view.name);
+    return status;
+}
+
+/* The mode of a target that is asked for, unless --mode says it. */
+static const char *mode_of(const referee *r)
+{
+    const char *kernel = r->o->target ? strchr(r->o->target, '/') : NULL,
+               *mode = kernel ? strchr(kernel + 1, '/') : NULL;
+    if (r->o->mode) return r->o->mode;
+    return mode && mode[1] ? mode + 1 : "uprobe";
+}
+
+int kernel_exhaustive(const referee *r)
+{
+    sweep s = {.r = r};
+    int status = referee_open(r, mode_of(r), true, &s.d);
+    if (status != STATUS_OK) return status;
+    status = open_target(&s);
+    if (status == STATUS_OK) status = run_all(&s);
+    if (status == STATUS_OK) status = print_all(&s);
+    runs_close(&s.runs);
+    view_close(&s.view);
+    identity_close(&s.id);
+    xs_kernel_close(s.d.k);
+    return status;
+}
