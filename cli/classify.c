@@ -1,5 +1,7 @@
 /* classify FILE: the sites of a program and what becomes of probes there. */
+#include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,69 +136,100 @@ static int classify_code(const options *o, output *out, code *c, unsigned jobs)
     return found.status;
 }
 
-static int classify_file(const options *o, output *out, const char *path, unsigned jobs)
+/* What stands between the results of two files. */
+static void separate(output *out)
+{
+    if (out->format == FORMAT_TEXT && out->comma) fputc('\n', out->f);
+    if (out->format == FORMAT_JSON && out->comma) fputs(",\n", out->f);
+    out->comma = true;
+    out->something = true;
+}
+
+static int classify_file(const options *o, output *out, size_t i, unsigned jobs)
 {
     program p;
-    int status = program_open(&p, o, path);
-    if (status == STATUS_OK) status = classify_code(o, out, &p.code, jobs);
+    int status = program_open(&p, o, o->args[i]);
+    if (status == STATUS_OK) {
+        separate(out);
+        output mine = *out;
+        mine.comma = false;
+        mine.untitled = i > 0 && mine.format == FORMAT_TSV;
+        status = classify_code(o, &mine, &p.code, jobs);
+    }
     program_close(&p);
     return status;
 }
 
-/* ---- several files at the same time: each into memory, printed in order ------------------------- */
+/* ---- several files at the same time: each into a temporary file, printed in order --------------- */
 
 typedef struct files {
     const options *o;
-    const output *out;
+    output *out;
+    pthread_mutex_t lock; /* of out and what follows */
+    size_t printed;
+    int status;
     struct file {
-        char *text;
-        size_t size;
-        int status;
+        FILE *text; /* NULL: nothing to print */
+        bool done;
     } * files;
 } files;
+
+static void print_file(output *out, FILE *text)
+{
+    char piece[65536];
+    size_t size;
+    rewind(text);
+    for (bool first = true; (size = fread(piece, 1, sizeof piece, text)) > 0; first = false) {
+        if (first) separate(out);
+        fwrite(piece, 1, size, out->f); /* output_close sees to errors */
+    }
+    fclose(text);
+}
+
+/* Print what has its turn. */
+static void hand_in(files *all, size_t i, FILE *text, int status)
+{
+    pthread_mutex_lock(&all->lock);
+    all->status = worse(all->status, status);
+    all->files[i] = (struct file){text, true};
+    for (; all->printed < (size_t)all->o->count && all->files[all->printed].done; all->printed++)
+        if (all->files[all->printed].text) print_file(all->out, all->files[all->printed].text);
+    pthread_mutex_unlock(&all->lock);
+}
 
 static void classify_one(void *arg, size_t i, unsigned worker)
 {
     files *all = arg;
-    struct file *file = &all->files[i];
     output mine = *all->out;
     (void)worker;
     mine.comma = false;
-    mine.untitled = i > 0 && mine.format == FORMAT_TSV;
-    mine.f = open_memstream(&file->text, &file->size);
-    file->status = mine.f ? classify_file(all->o, &mine, all->o->args[i], 1)
-                          : complain(STATUS_INTERNAL, "out of memory");
-    if (mine.f) fclose(mine.f);
-}
-
-static int print_files(files *all, output *out)
-{
-    int status = STATUS_OK;
-    for (int i = 0; i < all->o->count; i++) {
-        struct file *file = &all->files[i];
-        status = worse(status, file->status);
-        if (file->size) {
-            if (out->format == FORMAT_TEXT && out->comma) fputc('\n', out->f);
-            if (out->format == FORMAT_JSON && out->comma) fputs(",\n", out->f);
-            fwrite(file->text, 1, file->size, out->f);
-            out->comma = true;
-            out->something = true;
-        }
-        free(file->text);
+    mine.f = tmpfile();
+    int status = mine.f ? classify_file(all->o, &mine, i, 1) : STATUS_INTERNAL;
+    if (!mine.f || fflush(mine.f) != 0 || ferror(mine.f)) { /* a part must not look like all of it */
+        status = complain(STATUS_INTERNAL, "%s: no temporary file: %s", all->o->args[i], strerror(errno));
+        if (mine.f) fclose(mine.f);
+        mine.f = NULL;
     }
-    return status;
+    hand_in(all, i, mine.f, status);
 }
 
-/* One file straight to the output, its parts by threads; several files by threads. */
+/* With one thread straight to the output; else the parts of one file, or several files, by threads. */
 static int classify_files(const options *o, output *out)
 {
-    if (o->count == 1) return classify_file(o, out, o->args[0], o->jobs);
-    files all = {.o = o, .out = out, .files = calloc((size_t)o->count, sizeof *all.files)};
-    if (!all.files) return complain(STATUS_INTERNAL, "out of memory");
+    int status = STATUS_OK;
+    if (o->count == 1) return classify_file(o, out, 0, o->jobs);
+    files all = {.o = o, .out = out};
+    if (o->jobs > 1) all.files = calloc((size_t)o->count, sizeof *all.files);
+    if (!all.files) {
+        for (int i = 0; i < o->count; i++)
+            status = worse(status, classify_file(o, out, (size_t)i, 1));
+        return status;
+    }
+    pthread_mutex_init(&all.lock, NULL);
     crew_run(o->jobs, (size_t)o->count, classify_one, &all);
-    int status = print_files(&all, out);
+    pthread_mutex_destroy(&all.lock);
     free(all.files);
-    return status;
+    return all.status;
 }
 
 int command_classify(const options *o)
@@ -205,6 +238,8 @@ int command_classify(const options *o)
     if (o->count == 0) return complain(STATUS_USAGE, "classify: no file given; see xolsim --help");
     bool stdin_words = o->count == 1 && strcmp(o->args[0], "-") == 0;
     if (o->words || o->bytes || stdin_words) return classify_words(o);
+    if (o->summary && o->format == FORMAT_TSV)
+        return complain(STATUS_USAGE, "--summary: tsv has rows of sites alone; take text, json or jsonl");
     if (o->has_at)
         return complain(STATUS_USAGE, "--at goes with --words or --bytes: a file has its own addresses");
     if (!output_open(&out, o)) return STATUS_INPUT;

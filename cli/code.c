@@ -134,7 +134,7 @@ static void begin_anew(window *w, size_t *left)
     for (size_t f = code_function_from(image, k->range, k->from);
          f < image->function_count && image->functions[f].range == k->range; f++) {
         size_t at = offset_of(image, &image->functions[f]), i = (at - k->from) / 2;
-        if (at >= k->to) return;
+        if (at >= k->to || k->to - at < 2) return;
         if (at % 2 || w->classes[i] != XS_TAIL) continue;
         if (k->to - at > *left) {
             w->classes[i - 1] = XS_TAIL;
@@ -173,12 +173,17 @@ static size_t chunk_at(const code *c, size_t range, size_t offset)
     return low;
 }
 
+bool window_holds(const window *w, size_t range, size_t offset)
+{
+    if (w->chunk == SIZE_MAX) return false;
+    const chunk *k = &w->code->chunks[w->chunk];
+    return k->range == range && offset >= k->from && offset < k->to;
+}
+
 void window_starts(window *w, size_t range, size_t offset, xs_text *text)
 {
     if (w->code->view->granule == 4) return;
-    const chunk *k = w->chunk == SIZE_MAX ? NULL : &w->code->chunks[w->chunk];
-    if (!k || k->range != range || offset < k->from || offset >= k->to)
-        window_load(w, chunk_at(w->code, range, offset));
+    if (!window_holds(w, range, offset)) window_load(w, chunk_at(w->code, range, offset));
     text->starts = w->classes;
     text->starts_at = w->code->chunks[w->chunk].from;
 }

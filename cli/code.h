@@ -41,6 +41,8 @@ bool windows_open(window *windows, unsigned *count, const code *c);
 void windows_close(window *windows, unsigned count);
 void window_load(window *w, size_t chunk);
 
+bool window_holds(const window *w, size_t range, size_t offset);
+
 /* Of text, a whole range: the starts around offset, where instructions of different lengths need them. */
 void window_starts(window *w, size_t range, size_t offset, xs_text *text);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { BATCH = 256 }; /* functions or notes in an item */
+enum { NEAR = 4096 }; /* bytes */
 
 /* ---- one site -------------------------------------------------------------------------------------- */
 
@@ -19,7 +20,9 @@ void site_decide(window *w, const site_ref *ref, xs_site *site)
         const xs_function *f = &c->image->functions[ref->function];
         text.function = f->range == ref->range ? (size_t)(f->addr - range->addr) : 0;
     }
-    window_starts(w, ref->range, ref->offset, &text);
+    /* A few instructions are walked sooner than a chunk is loaded. */
+    bool near = text.function != XS_NO_FUNCTION && ref->offset - text.function < NEAR;
+    if (!near || window_holds(w, ref->range, ref->offset)) window_starts(w, ref->range, ref->offset, &text);
     xs_site_decide(c->view->decoder, c->view->ideal, &text, ref->offset, site);
 }
 
@@ -137,10 +140,12 @@ static void visit_chunk(const visit *v, size_t number)
                image->functions[next].addr <= range->addr + at)
             next++;
         const xs_function *f = next > 0 ? &image->functions[next - 1] : NULL;
-        if (f && (f->range != k->range || range->addr + at - f->addr >= f->size)) f = NULL;
+        if (f &&
+            (f->range != k->range || range->addr + at - f->addr >= f->size)) /* behind one inside another */
+            f = xs_image_function_at(image, range->addr + at, range->section_index);
         site_ref ref = {.range = k->range,
                         .offset = at,
-                        .function = f ? next - 1 : SIZE_MAX,
+                        .function = f ? (size_t)(f - image->functions) : SIZE_MAX,
                         .usdt = SIZE_MAX,
                         .kind = "insn"};
         visit_insn(v, &ref, f);

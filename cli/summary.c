@@ -26,10 +26,11 @@ typedef struct tally {
     uint64_t any_hazard, push; /* push: stp x29, x30, [sp, #imm]! */
     mnemonic *mnemonics[XS_TAIL];
     size_t mnemonic_count[XS_TAIL];
-    int status; /* of --fail-on */
+    int status;  /* of --fail-on */
+    bool failed; /* no memory */
 } tally;
 
-/* Index of a mnemonic of a class, which is added if it is new; SIZE_MAX: no memory. */
+/* Index of a mnemonic of a class, which is added if it is new; SIZE_MAX: no memory, and t->failed. */
 static size_t find_mnemonic(tally *t, unsigned cls, const char *name)
 {
     size_t i = 0;
@@ -37,7 +38,10 @@ static size_t find_mnemonic(tally *t, unsigned cls, const char *name)
         i++;
     if (i < t->mnemonic_count[cls]) return i;
     mnemonic *larger = reallocarray(t->mnemonics[cls], i + 1, sizeof *larger);
-    if (!larger) return SIZE_MAX;
+    if (!larger) {
+        t->failed = true;
+        return SIZE_MAX;
+    }
     t->mnemonics[cls] = larger;
     snprintf(larger[i].name, sizeof larger[i].name, "%s", name);
     larger[i].count = 0;
@@ -88,9 +92,9 @@ static void count_text(counter *n, const site_ref *ref, const xs_insn *insn)
     }
     text_of(&n->view, insn, n->code->image->ranges[ref->range].addr + ref->offset, &text);
     size_t i = find_mnemonic(&n->tally, ref->cls, text.mnemonic);
-    if (i >= UINT16_MAX) return;
+    if (i == SIZE_MAX) return;
     n->tally.mnemonics[ref->cls][i].count++;
-    *k = (cached){insn->word, ref->cls, (uint16_t)(i + 1)};
+    if (i < UINT16_MAX) *k = (cached){insn->word, ref->cls, (uint16_t)(i + 1)};
 }
 
 static void count_site(void *arg, const site_ref *ref, const xs_site *site)
@@ -110,12 +114,26 @@ static void count_site(void *arg, const site_ref *ref, const xs_site *site)
         t->status = worse(t->status, (int)site_found(n->o, site));
 }
 
+static void add_numbers(tally *to, const tally *from)
+{
+    to->count += from->count;
+    to->outside += from->outside;
+    to->any_hazard += from->any_hazard;
+    to->push += from->push;
+    for (unsigned cls = 0; cls < XS_TAIL; cls++) {
+        to->by_class[cls] += from->by_class[cls];
+        for (unsigned source = 0; source < XS_SOURCE_COUNT; source++)
+            to->by_source[source][cls] += from->by_source[source][cls];
+    }
+    for (unsigned i = 0; i < XS_HAZARD_COUNT; i++)
+        to->by_hazard[i] += from->by_hazard[i];
+    to->status = worse(to->status, from->status);
+    to->failed |= from->failed;
+}
+
 static void add_tally(tally *to, tally *from)
 {
-    uint64_t *sum = &to->count, *part = &from->count;
-    for (size_t i = 0; i < offsetof(tally, mnemonics) / sizeof *sum; i++)
-        sum[i] += part[i];
-    to->status = worse(to->status, from->status);
+    add_numbers(to, from);
     for (unsigned cls = 0; cls < XS_TAIL; cls++) {
         for (size_t i = 0; i < from->mnemonic_count[cls]; i++)
             count_mnemonic(to, cls, from->mnemonics[cls][i].name, from->mnemonics[cls][i].count);
@@ -140,6 +158,7 @@ static bool count_all(tally *t, const code *c, const options *o, unsigned jobs)
 {
     counting k = {.code = c, .o = o};
     size_t items = sites_items(c, o);
+    *t = (tally){0};
     if (jobs > items) jobs = items ? (unsigned)items : 1;
     if (!windows_open(k.windows, &jobs, c)) return false;
     k.counters = calloc(jobs, sizeof *k.counters);
@@ -149,7 +168,6 @@ static bool count_all(tally *t, const code *c, const options *o, unsigned jobs)
     }
     if (k.counters) crew_run(jobs, items, count_item, &k);
     windows_close(k.windows, jobs);
-    *t = (tally){0};
     for (unsigned i = 0; k.counters && i < jobs; i++) {
         add_tally(t, &k.counters[i].tally);
         if (i > 0) xs_disasm_close(k.counters[i].view.disasm);
@@ -157,7 +175,7 @@ static bool count_all(tally *t, const code *c, const options *o, unsigned jobs)
     for (int cls = 0; cls < XS_TAIL; cls++)
         if (t->mnemonic_count[cls])
             qsort(t->mnemonics[cls], t->mnemonic_count[cls], sizeof(mnemonic), by_count);
-    bool counted = k.counters != NULL;
+    bool counted = k.counters && !t->failed;
     free(k.counters);
     return counted;
 }
@@ -306,13 +324,13 @@ static json_object *summary_json(const code *c, const tally *t, const options *o
 bool summary_print(output *out, const code *c, const options *o, unsigned jobs, summary *found)
 {
     tally t;
-    if (!count_all(&t, c, o, jobs)) return false;
-    if (out->format == FORMAT_TEXT)
+    bool counted = count_all(&t, c, o, jobs);
+    if (counted && out->format == FORMAT_TEXT)
         print_text(out, c, &t, o);
-    else if (out->format != FORMAT_TSV)
+    else if (counted && out->format != FORMAT_TSV)
         output_value(out, "summary", "summary", summary_json(c, &t, o));
     for (int cls = 0; cls < XS_TAIL; cls++)
         free(t.mnemonics[cls]);
     *found = (summary){t.count, t.status};
-    return true;
+    return counted;
 }

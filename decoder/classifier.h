@@ -12,7 +12,7 @@ enum { CODE_CLASS = 3, CODE_LONG = 1 << LONG_BIT, CODE_OPEN = 1 << OPEN_BIT };
 typedef struct pair_table {
     unsigned at[2]; /* which bytes of the word, 0 the lowest */
     uint8_t byte[2][256];
-    uint8_t cell[256]; /* the sum -> a code, or a partial index into xs_classifier.join */
+    uint8_t cell[256]; /* the sum -> a code, or a partial index into factors.join */
 } pair_table;
 
 /* The factored form of an ordered rule list. The first pair looks at one half of a word and decides most
@@ -41,7 +41,7 @@ enum { BLOCK = 64 }; /* paths work on whole blocks of so many granules */
 /* A way of doing whole blocks. */
 typedef struct classify_path {
     const char *name;
-    bool (*usable)(const xs_classifier *c); /* on this machine, for this table */
+    bool (*usable)(void); /* on this machine */
     /* count words, one class each. */
     void (*words)(const xs_classifier *c, const uint8_t *text, size_t count, uint8_t *classes);
     /* count halfwords, of which the first is XS_TAIL when *carry is 1; 2 bytes behind them are read as well.

@@ -6,9 +6,8 @@
 
 /* ---- the scalar path -------------------------------------------------------------------------------- */
 
-static bool always(const xs_classifier *c)
+static bool always(void)
 {
-    (void)c;
     return true;
 }
 
@@ -111,24 +110,23 @@ const char *xs_classifier_path(const xs_classifier *classifier)
     return classifier->path->name;
 }
 
-static bool choose(xs_classifier *c, const char *name)
+static const classify_path *choose(const char *name)
 {
     for (size_t i = 0; i < PATHS; i++)
-        if ((!name || strcmp(name, paths[i]->name) == 0) && paths[i]->usable(c)) {
-            c->path = paths[i];
-            return true;
-        }
-    return false;
+        if ((!name || strcmp(name, paths[i]->name) == 0) && paths[i]->usable()) return paths[i];
+    return NULL;
 }
 
 static xs_status make(const xs_decoder *d, const uint8_t *classes, const char *path, xs_classifier **out)
 {
     *out = NULL;
+    const classify_path *chosen = choose(path);
+    if (!chosen) return XS_E_RANGE;
     xs_classifier *c = calloc(1, sizeof *c);
     if (!c) return XS_E_NOMEM;
     c->granule = d->table->granule;
+    c->path = chosen;
     xs_status status = xs_factor(c, d, classes);
-    if (status == XS_OK && !choose(c, path)) status = XS_E_RANGE;
     if (status != XS_OK) {
         xs_classifier_free(c);
         return status;

@@ -11,9 +11,8 @@ typedef struct table256 {
     __m512i part[4];
 } table256;
 
-static bool usable(const xs_classifier *c)
+static bool usable(void)
 {
-    (void)c;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vbmi");
 }
@@ -139,9 +138,8 @@ AVX512 static size_t parcels(const xs_classifier *c, const uint8_t *text, size_t
 }
 
 #else
-static bool usable(const xs_classifier *c)
+static bool usable(void)
 {
-    (void)c;
     return false;
 }
 #define words   NULL

@@ -4,9 +4,8 @@
 #if defined(__aarch64__) && defined(__ARM_NEON)
 #include <arm_neon.h>
 
-static bool usable(const xs_classifier *c)
+static bool usable(void)
 {
-    (void)c;
     return true;
 }
 
@@ -52,9 +51,8 @@ static void words(const xs_classifier *c, const uint8_t *text, size_t count, uin
 #define parcels xs_parcels_scalar
 
 #else
-static bool usable(const xs_classifier *c)
+static bool usable(void)
 {
-    (void)c;
     return false;
 }
 #define words   NULL

@@ -322,15 +322,16 @@ static void number_lines(factoring *f)
 static void split_second(factoring *f)
 {
     f->second.lead = f->first.lead ^ 2;
-    for (size_t too_many;;) {
+    for (;;) {
         state needed = alive_in(f, &f->first.cell);
         split_half(f, &needed, &f->second);
         make_cells(f, &f->second);
         fill_matrix(f);
         number_lines(f);
         if (f->m.rows * f->m.columns <= KINDS) return;
-        too_many = f->m.rows - KINDS / f->m.columns;
-        if (!give_up(&f->first.cell, too_many)) return;
+        /* With none left undecided there would be one column and a row for each code, so this comes to an
+         * end. */
+        give_up(&f->first.cell, f->m.rows - KINDS / f->m.columns);
     }
 }
 

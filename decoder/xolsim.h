@@ -9,7 +9,7 @@
  *     xs_classifier_new(d, NULL, &c);
  *     xs_classify_text(c, text, size, classes, &left);          many
  *
- * Parsing and the functions called _new allocate; nothing else does. A table and a decoder never change once
+ * Parsing, checking and the functions called _new allocate; nothing else does. A table and a decoder never change once
  * made, so any number of threads, and signal handlers, may use one at the same time. The table must
  * outlive its decoders. No function prints, exits, sets errno or keeps state of its own.
  *
@@ -291,7 +291,7 @@ const char *xs_classifier_path(const xs_classifier *classifier);
 size_t xs_classify_text(const xs_classifier *classifier, const void *text, size_t size, uint8_t *classes,
                         size_t *left);
 
-/* Add to counts how often each xs_class, XS_TAIL included, is in classes. */
+/* Add to counts how often each xs_class, XS_TAIL included, is in classes, which has nothing else. */
 void xs_count_classes(const uint8_t *classes, size_t count, uint64_t counts[XS_TAIL + 1]);
 
 /* The first rule of target that matches word, found by going through the table line by line: slow,
