@@ -34,7 +34,7 @@ static int by_address(const void *a, const void *b)
 void img_sort_candidates(img_loading *loading)
 {
     img_candidates *list = &loading->candidates;
-    if (list->count) qsort(list->items, list->count, sizeof *list->items, by_address);
+    img_sort(list->items, list->count, sizeof *list->items, by_address);
 }
 
 static int by_text(const void *a, const void *b)

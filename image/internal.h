@@ -175,6 +175,8 @@ void img_remark_add(img_loading *loading, img_remark_kind kind, const char *form
     __attribute__((format(printf, 3, 4)));
 void img_publish_remarks(img_loading *loading);
 void img_say(char *why, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Sort what may be sorted already, as lists are to which nothing was added; items may be NULL if count is 0. */
+void img_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
 void *img_make_room(img_loading *loading, void *items, size_t count, size_t *room, size_t item_size);
 const char **img_names(img_loading *loading, size_t count); /* room for so many; NULL: no memory */
 char *img_string(img_loading *loading, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -230,7 +230,7 @@ static void cut(img_loading *loading, const xs_range *code)
 void img_cut_code(img_loading *loading)
 {
     img_marks *marks = &loading->marks;
-    if (marks->count) qsort(marks->items, marks->count, sizeof *marks->items, by_section);
+    img_sort(marks->items, marks->count, sizeof *marks->items, by_section);
     for (size_t i = 0; i < loading->code.count; i++)
         cut(loading, &loading->code.items[i]);
 }

@@ -31,7 +31,7 @@ static void keep_unknown(img_loading *loading, img_candidates *found)
 {
     size_t known = loading->candidates.count, at = 0;
     uint64_t covered = 0; /* first address behind all functions so far */
-    if (found->count) qsort(found->items, found->count, sizeof *found->items, by_address);
+    img_sort(found->items, found->count, sizeof *found->items, by_address);
     for (size_t i = 0; i < found->count; i++) {
         const img_candidate *start = &found->items[i];
         bool named = i && found->items[i - 1].addr == start->addr;
