@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "kernel.h"
 
 /* What parent and children see. */
@@ -166,22 +167,6 @@ static bool begin(pool *p, unsigned number)
 
 /* ---- the parent ---------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
-
-static void on_ending(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void show(const pool *p, double elapsed)
 {
     unsigned done = p->board->done;
@@ -220,16 +205,16 @@ static void end_all(pool *p)
 static void wait_for(pool *p, unsigned left)
 {
     const struct timespec pause = {0, 20000000};
-    double begun = now(), shown = begun;
-    bool terminal = isatty(STDERR_FILENO), ending = false;
+    double begun = clock_seconds(), shown = begun;
+    bool terminal = isatty(STDERR_FILENO), told = false;
     while ((left = reap(p, left)) > 0) {
-        if ((interrupted || p->board->failed) && !ending) {
+        if ((ending_asked() || p->board->failed) && !told) {
             end_all(p);
-            ending = true;
+            told = true;
         }
-        if (terminal && now() - shown > 0.5) {
-            show(p, now() - begun);
-            shown = now();
+        if (terminal && clock_seconds() - shown > 0.5) {
+            show(p, clock_seconds() - begun);
+            shown = clock_seconds();
         }
         nanosleep(&pause, NULL);
     }
@@ -238,16 +223,14 @@ static void wait_for(pool *p, unsigned left)
 
 static int run_workers(pool *p)
 {
-    struct sigaction action = {.sa_handler = on_ending}, before[sizeof endings / sizeof *endings];
+    ending e;
     unsigned begun = 0;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        sigaction(endings[i], &action, &before[i]);
+    ending_watch(&e);
     while (begun < p->r->o->jobs && begin(p, begun))
         begun++;
     wait_for(p, begun);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        sigaction(endings[i], &before[i], NULL);
-    if (interrupted)
+    ending_unwatch(&e);
+    if (ending_asked())
         return complain(STATUS_INTERNAL, "interrupted: %u of %u chunks are done%s", (unsigned)p->board->done,
                         p->left, *p->own_dir ? "; with --state DIR they would not be lost" : "");
     if (p->board->failed) return complain(STATUS_INTERNAL, "%s: %s", p->r->path, p->board->why);

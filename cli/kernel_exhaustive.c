@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "kernel.h"
 
 enum { SAMPLES = 64 };
@@ -21,13 +21,6 @@ typedef struct sweep {
     unsigned samples; /* upper halfwords that were tried; 0: all words were */
     double seconds;
 } sweep;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- RISC-V: low halfwords ----------------------------------------------------------------------- */
 
@@ -106,12 +99,12 @@ static int run_halves(sweep *s)
 
 static int run_all(sweep *s)
 {
-    double begun = now();
+    double begun = clock_seconds();
     bool halves = s->view.granule == 2;
     if (halves && (s->r->shards > 1 || s->r->state))
         return complain(STATUS_USAGE, "--shard, --state: on RISC-V it takes seconds");
     int status = halves ? run_halves(s) : chunks_run(s->r, &s->d, &s->runs);
-    s->seconds = now() - begun;
+    s->seconds = clock_seconds() - begun;
     return status;
 }
 

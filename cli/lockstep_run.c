@@ -10,22 +10,7 @@
 #include <unistd.h>
 
 #include "campaign.h"
-
-static volatile sig_atomic_t interrupted;
-static const int endings[] = {SIGINT, SIGTERM, SIGHUP}; /* asked to end: with the report so far */
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "ending.h"
 
 uint64_t part_words(const part *pt)
 {
@@ -88,8 +73,7 @@ static bool begin(part *pt, unsigned number)
     fflush(NULL);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-            signal(endings[i], SIG_IGN); /* the parent says when to stop */
+        ending_ignore(); /* the parent says when to stop */
 #ifdef __linux__
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* and nobody is left to say it when it is gone */
         if (getppid() != parent) _exit(STATUS_INTERNAL);
@@ -121,19 +105,19 @@ static unsigned reap(part *pt, unsigned left)
 static void wait_for(part *pt, unsigned left)
 {
     const struct timespec pause = {0, 20000000};
-    double begun = now(), shown = begun;
+    double begun = clock_seconds(), shown = begun;
     bool terminal = isatty(STDERR_FILENO);
     while ((left = reap(pt, left)) > 0) {
-        double elapsed = now() - begun;
+        double elapsed = clock_seconds() - begun;
         if (pt->p->seconds && elapsed >= (double)pt->p->seconds) *pt->stop = 1;
-        if (interrupted) *pt->stop = 1;
-        if (terminal && now() - shown > 0.5) {
+        if (ending_asked()) *pt->stop = 1;
+        if (terminal && clock_seconds() - shown > 0.5) {
             show(pt, elapsed);
-            shown = now();
+            shown = clock_seconds();
         }
         nanosleep(&pause, NULL);
     }
-    pt->seconds = now() - begun;
+    pt->seconds = clock_seconds() - begun;
     if (terminal) fputs("\r\033[K", stderr);
 }
 
@@ -181,18 +165,16 @@ static int add_up(part *pt)
 
 int part_run(part *pt)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before[sizeof endings / sizeof *endings];
+    ending e;
     unsigned begun = 0;
     if (!share(pt)) return complain(STATUS_INTERNAL, "out of memory");
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        sigaction(endings[i], &action, &before[i]);
+    ending_watch(&e);
     while (begun < pt->jobs && begin(pt, begun))
         begun++;
     if (begun < pt->jobs) *pt->stop = 1;
     wait_for(pt, begun);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        sigaction(endings[i], &before[i], NULL);
-    pt->interrupted = interrupted;
+    ending_unwatch(&e);
+    pt->interrupted = ending_asked();
     if (begun < pt->jobs) return complain(STATUS_INTERNAL, "no process can be started");
     return add_up(pt);
 }
