@@ -42,25 +42,11 @@ static bool find_function(const xs_kernel_image *image, const char *mode, xs_ker
 
 /* ---- one word ---------------------------------------------------------------------------------------- */
 
-static void put_word(uint8_t *at, uint32_t word)
-{
-    for (unsigned i = 0; i < 4; i++)
-        at[i] = (uint8_t)(word >> 8 * i);
-}
-
-static uint64_t get_address(const uint8_t *at)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
-
 static bool ask(const xs_kernel_decoder *d, uint32_t word, uint64_t *answer)
 {
     uint64_t room;
     uint8_t *bytes = xs_kernel_room(d->k, &room);
-    put_word(bytes + XS_KERNEL_WORD_AT, word);
+    kernel_put(bytes + XS_KERNEL_WORD_AT, word, 4);
     uint64_t first = d->by_address ? room + XS_KERNEL_WORD_AT : word;
     if (!xs_kernel_call(d->k, d->function, (uint64_t[XS_KERNEL_ARGS]){first, room + STRUCTURE_AT}, answer))
         return false;
@@ -87,7 +73,7 @@ bool xs_kernel_classify(const xs_kernel_decoder *d, uint32_t word, xs_kernel_ver
     *verdict = (xs_kernel_verdict){XS_REJECT, 0};
     memset(structure, 0, STRUCTURE_SIZE);
     return ask(d, word, &answer) &&
-           kernel_verdict(d, (uint32_t)answer, get_address(structure + d->handler_at), verdict);
+           kernel_verdict(d, (uint32_t)answer, kernel_address_at(structure + d->handler_at), verdict);
 }
 
 /* ---- where the handler is said ----------------------------------------------------------------------- */
@@ -102,7 +88,7 @@ static bool is_handler(const xs_kernel_image *image, uint64_t addr)
 static void look(const xs_kernel_decoder *d, const uint8_t *structure, bool possible[STRUCTURE_SIZE / 8])
 {
     for (size_t i = 0; i < STRUCTURE_SIZE / 8; i++)
-        possible[i] = possible[i] && is_handler(d->k->image, get_address(structure + 8 * i));
+        possible[i] = possible[i] && is_handler(d->k->image, kernel_address_at(structure + 8 * i));
 }
 
 /* A word that some target simulates is given to the kernel. 1: it simulates it, 0: not, -1: crashed. */

@@ -19,20 +19,6 @@ static unsigned slot_of(const xs_oracle_arch *arch, unsigned reg)
     return arm ? reg : reg + 1;
 }
 
-static void put(uint8_t *at, uint64_t value)
-{
-    for (unsigned i = 0; i < 8; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint64_t get(const uint8_t *at)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
-
 uint64_t xs_kernel_site(uint64_t random)
 {
     return KERNEL_DATA + LITERALS_AT + 0x200000 + random % 0x10000 * 4;
@@ -53,13 +39,13 @@ bool xs_kernel_handle(xs_kernel *k, const xs_oracle_arch *arch, uint64_t handler
     uint64_t pc = xs_reg_get(arch, start, arch->pc);
     memset(regs, 0, REGS_SIZE);
     for (unsigned i = 0; i < arch->count; i++)
-        put(regs + 8 * slot_of(arch, i), xs_reg_get(arch, start, i));
+        kernel_put(regs + 8 * slot_of(arch, i), xs_reg_get(arch, start, i), 8);
     *end = *start;
     if (k->image->arch == XS_IMAGE_RISCV64)
         first = (uint64_t)(int64_t)(int32_t)word; /* its psABI: also when unsigned */
     if (!xs_kernel_call(k, handler, (uint64_t[XS_KERNEL_ARGS]){first, pc, KERNEL_ROOM + REGS_AT}, &result))
         return false;
     for (unsigned i = 0; i < arch->count; i++)
-        xs_reg_set(arch, end, i, get(regs + 8 * slot_of(arch, i)));
+        xs_reg_set(arch, end, i, kernel_address_at(regs + 8 * slot_of(arch, i)));
     return true;
 }

@@ -28,6 +28,21 @@ enum {
     KERNEL_ROOM = KERNEL_DATA + 0xc00000
 };
 
+/* The kernels are little-endian, whatever the host is. */
+static inline void kernel_put(uint8_t *at, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static inline uint64_t kernel_address_at(const uint8_t *at)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
 /* Registers of the loop, all of which a function has to preserve. */
 typedef struct kernel_loop {
     const uint32_t *code;
