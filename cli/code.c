@@ -7,6 +7,7 @@
 
 #include "crew.h"
 
+enum { NEAR = 4096 };     /* bytes */
 enum { CHUNK = 1 << 20 }; /* bytes: what a thread takes at a time; its classes stay in the cache */
 
 size_t code_function_from(const xs_image *image, size_t range, size_t offset)
@@ -180,12 +181,20 @@ bool window_holds(const window *w, size_t range, size_t offset)
     return k->range == range && offset >= k->from && offset < k->to;
 }
 
-void window_starts(window *w, size_t range, size_t offset, xs_text *text)
+xs_text window_text(window *w, size_t range, size_t offset, const xs_function *f)
 {
-    if (w->code->view->granule == 4) return;
-    if (!window_holds(w, range, offset)) window_load(w, chunk_at(w->code, range, offset));
-    text->starts = w->classes;
-    text->starts_at = w->code->chunks[w->chunk].from;
+    const xs_range *r = &w->code->image->ranges[range];
+    xs_text text = {.bytes = r->bytes, .size = (size_t)r->size, .addr = r->addr, .function = XS_NO_FUNCTION};
+    if (f) text.function = f->range == range ? offset_of(w->code->image, f) : 0;
+    if (w->code->view->granule == 4) return text;
+    /* A few instructions are walked sooner than a chunk is loaded. */
+    if (!window_holds(w, range, offset)) {
+        if (f && offset - text.function < NEAR) return text;
+        window_load(w, chunk_at(w->code, range, offset));
+    }
+    text.starts = w->classes;
+    text.starts_at = w->code->chunks[w->chunk].from;
+    return text;
 }
 
 bool windows_open(window *windows, unsigned *count, const code *c)

@@ -43,7 +43,8 @@ void window_load(window *w, size_t chunk);
 
 bool window_holds(const window *w, size_t range, size_t offset);
 
-/* Of text, a whole range: the starts around offset, where instructions of different lengths need them. */
-void window_starts(window *w, size_t range, size_t offset, xs_text *text);
+/* What a decision on a site needs: its range, the function it is in (NULL: none), and, where instructions
+ * have different lengths, the starts around it. */
+xs_text window_text(window *w, size_t range, size_t offset, const xs_function *f);
 
 #endif

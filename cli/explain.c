@@ -341,11 +341,8 @@ static int place_in_image(const char *path, subject *s, uint64_t addr, size_t se
     const xs_function *f = xs_image_function_at(s->program.image, addr, range->section_index);
     size_t r = (size_t)(range - s->program.image->ranges);
     s->offset = (size_t)(addr - range->addr);
-    s->text = (xs_text){
-        .bytes = range->bytes, .size = (size_t)range->size, .addr = range->addr, .function = XS_NO_FUNCTION};
     if (!window_open(&s->window, &s->program.code)) return complain(STATUS_INTERNAL, "out of memory");
-    window_starts(&s->window, r, s->offset, &s->text);
-    if (f) s->text.function = f->range == r ? (size_t)(f->addr - range->addr) : 0;
+    s->text = window_text(&s->window, r, s->offset, f);
     s->place = (site_place){
         .file = path, .section = range->section, .addr = addr, .file_offset = range->offset + s->offset};
     if (f) {

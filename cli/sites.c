@@ -6,23 +6,14 @@
 #include <string.h>
 
 enum { BATCH = 256 }; /* functions or notes in an item */
-enum { NEAR = 4096 }; /* bytes */
 
 /* ---- one site -------------------------------------------------------------------------------------- */
 
 void site_decide(window *w, const site_ref *ref, xs_site *site)
 {
     const code *c = w->code;
-    const xs_range *range = &c->image->ranges[ref->range];
-    xs_text text = {
-        .bytes = range->bytes, .size = (size_t)range->size, .addr = range->addr, .function = XS_NO_FUNCTION};
-    if (ref->function != SIZE_MAX) {
-        const xs_function *f = &c->image->functions[ref->function];
-        text.function = f->range == ref->range ? (size_t)(f->addr - range->addr) : 0;
-    }
-    /* A few instructions are walked sooner than a chunk is loaded. */
-    bool near = text.function != XS_NO_FUNCTION && ref->offset - text.function < NEAR;
-    if (!near || window_holds(w, ref->range, ref->offset)) window_starts(w, ref->range, ref->offset, &text);
+    const xs_function *f = ref->function == SIZE_MAX ? NULL : &c->image->functions[ref->function];
+    xs_text text = window_text(w, ref->range, ref->offset, f);
     xs_site_decide(c->view->decoder, c->view->ideal, &text, ref->offset, site);
 }
 
