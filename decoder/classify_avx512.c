@@ -46,12 +46,12 @@ AVX512 static inline __m512i cell_of(const pair256 *p, const __m512i bytes[2])
     return look_up(&p->cell, _mm512_add_epi8(look_up(&p->byte[0], bytes[0]), look_up(&p->byte[1], bytes[1])));
 }
 
-/* Of each word of step bytes in two registers its byte at[0], in the lower half, and at[1]. */
-AVX512 static inline __m512i gather(const unsigned at[2], size_t step)
+/* Of each word in two registers its byte at[0], in the lower half, and at[1]. */
+AVX512 static inline __m512i every_word(const unsigned at[2])
 {
     uint8_t from[64];
     for (size_t i = 0; i < 64; i++)
-        from[i] = (uint8_t)(i % 32 * step + at[i / 32]);
+        from[i] = (uint8_t)(i % 32 * 4 + at[i / 32]);
     return _mm512_loadu_si512(from);
 }
 
@@ -68,7 +68,7 @@ AVX512 static void words(const xs_classifier *c, const uint8_t *text, size_t cou
 {
     const pair256 first = pair_at(&c->f.first), second = pair_at(&c->f.second);
     const table256 join = table_at(c->f.join);
-    const __m512i from = gather(c->f.first.at, 4), other = gather(c->f.second.at, 4);
+    const __m512i from = every_word(c->f.first.at), other = every_word(c->f.second.at);
     const bool has_second = c->f.has_second;
     for (size_t at = 0; at < count; at += BLOCK, text += 4 * BLOCK) {
         __m512i v[4], planes[2];

@@ -347,6 +347,11 @@ static void fill_pair(const half_kinds *h, pair_table *p)
     }
 }
 
+static uint8_t code_or_open(const state *s)
+{
+    return s->code == UNKNOWN ? CODE_OPEN : (uint8_t)s->code;
+}
+
 /* The first pair's code for each half word. Rows of the same kind are the same. */
 static void fill_half(const half_kinds *h, uint8_t *half)
 {
@@ -356,8 +361,7 @@ static void fill_half(const half_kinds *h, uint8_t *half)
         uint8_t *row = half + 256 * v, kind = h->of[high][v];
         for (size_t low = 0; low < 256 && !row_of[kind]; low++) {
             size_t lead = high == 0 ? kind : h->of[0][low], other = high == 0 ? h->of[1][low] : kind;
-            uint64_t known = h->cell.state[h->cell_of[lead * h->byte[1].count + other]].code;
-            row[low] = known == UNKNOWN ? CODE_OPEN : (uint8_t)known;
+            row[low] = code_or_open(&h->cell.state[h->cell_of[lead * h->byte[1].count + other]]);
         }
         if (row_of[kind])
             memcpy(row, row_of[kind], 256);
@@ -369,10 +373,8 @@ static void fill_half(const half_kinds *h, uint8_t *half)
 /* The codes that the first byte gives by itself. */
 static void fill_lead(const half_kinds *h, uint8_t lead[256])
 {
-    for (size_t v = 0; v < 256; v++) {
-        uint64_t known = h->byte[0].state[h->of[0][v]].code;
-        lead[v] = known == UNKNOWN ? CODE_OPEN : (uint8_t)known;
-    }
+    for (size_t v = 0; v < 256; v++)
+        lead[v] = code_or_open(&h->byte[0].state[h->of[0][v]]);
 }
 
 static bool has_undecided(const kinds *k)
