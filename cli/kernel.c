@@ -13,6 +13,7 @@ static bool take(referee *r, const char *name, const char *value)
     if (strcmp(name, "exhaustive") == 0) r->exhaustive = true;
     if (strcmp(name, "dump") == 0) r->dump = true;
     if (strcmp(name, "simulate") == 0) r->simulate = true;
+    if (strcmp(name, "scan") == 0) r->scan = true;
     if (strcmp(name, "seed") == 0) return parse_number(value, &r->seed);
     if (strcmp(name, "shard") == 0) return parse_shard(value, &r->shard, &r->shards);
     return true;
@@ -24,7 +25,8 @@ static const struct {
 } actions[] = {{SIZE_MAX, kernel_words},
                {offsetof(referee, identify), kernel_identify},
                {offsetof(referee, exhaustive), kernel_exhaustive},
-               {offsetof(referee, simulate), kernel_handlers}};
+               {offsetof(referee, simulate), kernel_handlers},
+               {offsetof(referee, scan), kernel_scan}};
 
 static bool wants(const referee *r, size_t action)
 {
@@ -50,7 +52,8 @@ static int make_plan(const options *o, referee *r)
     if (o->count < 1) return complain(STATUS_USAGE, "kernel VMLINUX: no file given");
     r->path = o->args[0];
     if (wanted_count(r) != 1)
-        return complain(STATUS_USAGE, "kernel wants one of --words, --identify, --exhaustive, --simulate");
+        return complain(STATUS_USAGE,
+                        "kernel wants one of --words, --identify, --exhaustive, --simulate, --scan");
     if (!o->words && o->count > 1) return complain(STATUS_USAGE, "kernel takes one file");
     if (!r->exhaustive && (r->dump || r->state || r->shards > 1))
         return complain(STATUS_USAGE, "--dump, --state and --shard are for --exhaustive");
@@ -58,6 +61,8 @@ static int make_plan(const options *o, referee *r)
         return complain(STATUS_USAGE, "the file brings its architecture; --target compares");
     if (o->mode && strcmp(o->mode, "uprobe") != 0 && strcmp(o->mode, "kprobe") != 0)
         return complain(STATUS_USAGE, "--mode: '%s' is not one of uprobe, kprobe", o->mode);
+    if (r->scan && o->mode && strcmp(o->mode, "kprobe") != 0)
+        return complain(STATUS_USAGE, "--scan: only kprobes are looked back for, not %ss", o->mode);
     return STATUS_OK;
 }
 
@@ -111,6 +116,31 @@ int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decod
     xs_kernel_close(k);
     d->k = NULL;
     return complain(status, "%s: %s", r->path, why);
+}
+
+int referee_target(const referee *r, const xs_kernel_decoder *d, identity *id, view *v)
+{
+    const char *target = r->o->target;
+    int status = target ? STATUS_OK : identify(r, d, id);
+    if (status != STATUS_OK) return status;
+    return view_open_target(v, r->o, target ? target : id->target);
+}
+
+int referee_list(const referee *r, const view *v, const identity *id, const char *name, const column *columns,
+                 size_t count, int (*rows)(void *arg, output *out), void *arg)
+{
+    output out;
+    if (!output_open(&out, r->o)) return STATUS_INPUT;
+    output_begin(&out);
+    referee_head(r, &out);
+    if (out.format == FORMAT_TEXT)
+        text_line(out.f, "target", "%s%s\n", v->name, id->differ ? ", the nearest one: none fits" : "");
+    output_value(&out, "target", NULL, json_object_new_string(v->name));
+    output_list(&out, name, columns, count);
+    int status = rows(arg, &out);
+    output_list_end(&out);
+    output_end(&out);
+    return output_close(&out, status);
 }
 
 bool verdict_is(const xs_kernel_decoder *d, const xs_kernel_verdict *v, const xs_decision *decision)

@@ -10,23 +10,13 @@
 typedef struct referee {
     const options *o;
     const char *path, *symbols, *state; /* NULL: not given */
-    bool identify, exhaustive, dump, simulate;
+    bool identify, exhaustive, dump, simulate, scan;
     uint64_t seed;
     unsigned shard, shards;
     xs_kernel_image *image;
     const char *arch;
     xs_table *table;
 } referee;
-
-/* "kernel", release; a value each. */
-void referee_head(const referee *r, output *out);
-/* A machine and its decode function; a status after a message. Close the machine. */
-int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d);
-
-int kernel_words(const referee *r);      /* kernel_words.c */
-int kernel_identify(const referee *r);   /* kernel_identify.c */
-int kernel_exhaustive(const referee *r); /* kernel_exhaustive.c */
-int kernel_handlers(const referee *r);   /* kernel_handlers.c */
 
 /* What a kernel says to the telling words, and which group of targets says the same. */
 typedef struct identity {
@@ -37,8 +27,24 @@ typedef struct identity {
     char target[96];             /* of the group, the one that the release string says */
 } identity;
 
+/* "kernel", release; a value each. */
+void referee_head(const referee *r, output *out);
+/* A list of rows beside a target, with a head; rows returns a status. id: a target that was identified. */
+int referee_list(const referee *r, const view *v, const identity *id, const char *name, const column *columns,
+                 size_t count, int (*rows)(void *arg, output *out), void *arg);
+/* A machine and its decode function; a status after a message. Close the machine. */
+int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d);
+
+int kernel_words(const referee *r);      /* kernel_words.c */
+int kernel_identify(const referee *r);   /* kernel_identify.c */
+int kernel_exhaustive(const referee *r); /* kernel_exhaustive.c */
+int kernel_handlers(const referee *r);   /* kernel_handlers.c */
+int kernel_scan(const referee *r);       /* kernel_scan.c */
+
 int identify(const referee *r, const xs_kernel_decoder *d, identity *out); /* a status after a message */
 void identity_close(identity *id);
+/* The target to compare with: --target, or the identified one. A status; close both in any case. */
+int referee_target(const referee *r, const xs_kernel_decoder *d, identity *id, view *v);
 /* Does the kernel treat the word as the decision says? */
 bool verdict_is(const xs_kernel_decoder *d, const xs_kernel_verdict *v, const xs_decision *decision);
 void add_verdict(json_object *row, const xs_kernel_decoder *d, const xs_kernel_verdict *v);

@@ -15,8 +15,6 @@ typedef struct sweep {
     xs_kernel_decoder d; /* exact */
     identity id;
     view view; /* the target */
-    char target[96];
-    bool identified;
     run_list runs;
     unsigned samples; /* upper halfwords that were tried; 0: all words were */
     double seconds;
@@ -112,19 +110,20 @@ static int run_all(sweep *s)
 
 static void print_head(const sweep *s, output *out)
 {
+    bool identified = !s->r->o->target;
     referee_head(s->r, out);
     if (out->format == FORMAT_TEXT) {
         text_line(out->f, s->d.mode, "%s, %" PRIu64 " %s in %zu runs", s->d.name, s->runs.words,
                   s->samples ? "low halfwords" : "words", s->runs.count);
         if (s->samples)
             text_line(out->f, "upper", "the upper halfword never matters: %u were tried", s->samples);
-        text_line(out->f, "target", "%s, %s", s->target, s->identified ? "identified" : "asked for");
-        if (s->identified && s->id.differ) text_line(out->f, "", "(none fits: this is the nearest one)");
+        text_line(out->f, "target", "%s, %s", s->view.name, identified ? "identified" : "asked for");
+        if (identified && s->id.differ) text_line(out->f, "", "(none fits: this is the nearest one)");
     }
     output_value(out, "mode", NULL, json_object_new_string(s->d.mode));
     output_value(out, "function", NULL, json_object_new_string(s->d.name));
-    output_value(out, "target", NULL, json_object_new_string(s->target));
-    output_value(out, "identified", NULL, json_object_new_boolean(s->identified));
+    output_value(out, "target", NULL, json_object_new_string(s->view.name));
+    output_value(out, "identified", NULL, json_object_new_boolean(identified));
 }
 
 static void print_sum(const sweep *s, output *out, uint64_t words, uint64_t runs)
@@ -169,19 +168,7 @@ static int print_all(const sweep *s)
     return output_close(&out, status);
 }
 
-/* ---- the target ---------------------------------------------------------------------------------- */
-
-static int open_target(sweep *s)
-{
-    int status = STATUS_OK;
-    s->identified = !s->r->o->target;
-    if (s->identified) status = identify(s->r, &s->d, &s->id);
-    if (status != STATUS_OK) return status;
-    snprintf(s->target, sizeof s->target, "%s", s->identified ? s->id.target : s->r->o->target);
-    status = view_open_target(&s->view, s->r->o, s->target);
-    if (status == STATUS_OK) snprintf(s->target, sizeof s->target, "%s", s->view.name);
-    return status;
-}
+/* ---- life ---------------------------------------------------------------------------------------- */
 
 /* The mode of a target that is asked for, unless --mode says it. */
 static const char *mode_of(const referee *r)
@@ -197,7 +184,7 @@ int kernel_exhaustive(const referee *r)
     sweep s = {.r = r};
     int status = referee_open(r, mode_of(r), true, &s.d);
     if (status != STATUS_OK) return status;
-    status = open_target(&s);
+    status = referee_target(r, &s.d, &s.id, &s.view);
     if (status == STATUS_OK) status = run_all(&s);
     if (status == STATUS_OK) status = print_all(&s);
     runs_close(&s.runs);

@@ -207,8 +207,9 @@ static void print_rule(const match *m, const xs_entry *e, const tally *t, output
     output_row(out, "handler", row);
 }
 
-static int check_all(match *m, output *out)
+static int check_all(void *arg, output *out)
 {
+    match *m = arg;
     size_t count;
     int status = STATUS_OK;
     const xs_entry *entries = xs_decoder_entries(m->view.decoder, &count);
@@ -222,21 +223,6 @@ static int check_all(match *m, output *out)
     return status;
 }
 
-static int print_all(match *m)
-{
-    output out;
-    if (!output_open(&out, m->r->o)) return STATUS_INPUT;
-    output_begin(&out);
-    referee_head(m->r, &out);
-    if (out.format == FORMAT_TEXT) text_line(out.f, "target", "%s\n", m->view.name);
-    output_value(&out, "target", NULL, json_object_new_string(m->view.name));
-    output_list(&out, "handlers", columns, sizeof columns / sizeof *columns);
-    int status = check_all(m, &out);
-    output_list_end(&out);
-    output_end(&out);
-    return output_close(&out, status);
-}
-
 /* ---- life ----------------------------------------------------------------------------------------- */
 
 static int open_match(match *m)
@@ -244,8 +230,7 @@ static int open_match(match *m)
     char why[256];
     const options *o = m->r->o;
     int status = referee_open(m->r, o->mode ? o->mode : "uprobe", false, &m->d);
-    if (status == STATUS_OK && !o->target) status = identify(m->r, &m->d, &m->id);
-    if (status == STATUS_OK) status = view_open_target(&m->view, o, o->target ? o->target : m->id.target);
+    if (status == STATUS_OK) status = referee_target(m->r, &m->d, &m->id, &m->view);
     if (status != STATUS_OK) return status;
     m->arch = xs_oracle_arch_find(m->r->arch);
     m->bus = (xs_bus){.load = load, .store = store, .context = m};
@@ -261,7 +246,8 @@ int kernel_handlers(const referee *r)
     int status = open_match(&m);
     if (status == STATUS_OK) {
         fill_literals(&m);
-        status = print_all(&m);
+        status = referee_list(r, &m.view, &m.id, "handlers", columns, sizeof columns / sizeof *columns,
+                              check_all, &m);
     }
     xs_simulator_free(m.simulator);
     view_close(&m.view);

@@ -67,6 +67,7 @@ enum {
     OPT_DUMP,
     OPT_STATE,
     OPT_HANDLERS,
+    OPT_SCAN,
     OPT_HELP,
     OPT_VERSION
 };
@@ -121,6 +122,7 @@ static const struct option long_options[] = {
     {"dump", no_argument, NULL, OPT_DUMP},
     {"state", required_argument, NULL, OPT_STATE},
     {"simulate", no_argument, NULL, OPT_HANDLERS},
+    {"scan", no_argument, NULL, OPT_SCAN},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -148,7 +150,7 @@ static unsigned commands_of(int opt)
     if (opt == OPT_NO_PROOF) return AUDIT;
     if (opt == OPT_FILE) return LOCKSTEP | AUDIT;
     if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
-    if (opt >= OPT_SYMBOLS && opt <= OPT_HANDLERS) return REFEREE;
+    if (opt >= OPT_SYMBOLS && opt <= OPT_SCAN) return REFEREE;
     if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
     if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
     return ANY;
@@ -223,6 +225,7 @@ void options_help(FILE *f)
           "                    --dump: its runs, as table dump prints them;  --jobs N: processes\n"
           "  --state DIR       keep what is finished, and go on there;  --shard I/N: this part of it\n"
           "  --simulate        its simulate_* functions beside ours, on states from --seed N\n"
+          "  --scan            its search for a load-exclusive before a kprobe, likewise on places\n"
           "  --mode M          uprobe (the default; --identify: both) or kprobe\n"
           "  --symbols FILE    System.map or kallsyms, for an Image or a stripped vmlinux\n"
           "output:\n"
@@ -375,7 +378,7 @@ static bool parse_option(options *o, int opt)
     case OPT_JOBS: return parse_jobs(o, optarg);
     case OPT_FAIL_ON: return parse_fail_on(o, optarg);
     default:
-        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_HANDLERS)
+        return (opt >= OPT_REG && opt <= OPT_GUARDED) || (opt >= OPT_RULE && opt <= OPT_SCAN)
                    ? add_setting(o, option_name(opt), optarg)
                    : parse_word(o, opt);
     }

@@ -142,14 +142,34 @@ static bool find_handler(xs_kernel_decoder *d, const xs_table *table, char *why,
 
 /* A kprobe's decoder asks for the symbol before the word, to look back for an exclusive load: there is none,
  * so that the answer is about the word alone. */
-static bool no_symbols(xs_kernel *k, const xs_kernel_decoder *d, char *why, size_t size)
+static bool no_symbols(xs_kernel *k, xs_kernel_decoder *d, char *why, size_t size)
 {
     static const char lookup[] = "kallsyms_lookup_size_offset";
-    uint64_t addr = xs_kernel_image_find(k->image, lookup);
     if (k->image->arch != XS_IMAGE_ARM64 || strcmp(d->mode, "kprobe") != 0) return true;
-    if (addr && xs_kernel_answer(k, addr, 0, (const uint64_t[]){0, 0})) return true;
+    d->lookup = xs_kernel_image_find(k->image, lookup);
+    if (d->lookup && xs_kernel_answer(k, d->lookup, 0, (const uint64_t[]){0, 0})) return true;
     snprintf(why, size, "no symbol %s: %s cannot be called without it", lookup, d->name);
     return false;
+}
+
+/* A function of which the place is no more than the beginning. */
+static bool lay(const xs_kernel_decoder *d, const xs_kernel_place *place)
+{
+    uint64_t room;
+    uint8_t *bytes = xs_kernel_room(d->k, &room) + XS_KERNEL_WORD_AT - sizeof place->before;
+    kernel_put_words(bytes, place->before, XS_KERNEL_BEFORE);
+    return xs_kernel_answer(d->k, d->lookup, place->found,
+                            (const uint64_t[]){place->offset + sizeof place->before, place->offset});
+}
+
+bool xs_kernel_classify_at(const xs_kernel_decoder *d, uint32_t word, const xs_kernel_place *place,
+                           xs_kernel_verdict *verdict)
+{
+    static const xs_kernel_place nowhere;
+    *verdict = (xs_kernel_verdict){XS_REJECT, 0};
+    if (!d->lookup) return false;
+    bool ok = lay(d, place) && xs_kernel_classify(d, word, verdict);
+    return lay(d, &nowhere) && ok;
 }
 
 bool xs_kernel_decoder_open(xs_kernel *k, const xs_table *table, const char *mode, xs_kernel_decoder *out,

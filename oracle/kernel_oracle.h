@@ -56,6 +56,7 @@ typedef struct xs_kernel_decoder {
     uint64_t function;
     bool by_address;     /* it is given the word's address, not the word */
     unsigned handler_at; /* where it writes the handler's address, in the structure it is given */
+    uint64_t lookup;     /* arm64's kprobe: whom it asks for the function a word is in; else 0 */
 } xs_kernel_decoder;
 
 typedef struct xs_kernel_verdict {
@@ -71,6 +72,18 @@ bool xs_kernel_decoder_open(xs_kernel *k, const xs_table *table, const char *mod
 
 /* What the kernel says to a word. false: it crashed. */
 bool xs_kernel_classify(const xs_kernel_decoder *d, uint32_t word, xs_kernel_verdict *verdict);
+
+/* Where a word stands, for a decoder that looks back from it (arm64's kprobe). */
+enum { XS_KERNEL_BEFORE = 64 };
+typedef struct xs_kernel_place {
+    uint32_t before[XS_KERNEL_BEFORE]; /* the words before it, the nearest one last */
+    bool found;                        /* what kallsyms_lookup_size_offset answers, ... */
+    uint64_t offset;                   /* and how many bytes into its function it says the word is */
+} xs_kernel_place;
+
+/* The same at a place. false: it crashed, or it is no such decoder (xs_kernel_crashed has nothing then). */
+bool xs_kernel_classify_at(const xs_kernel_decoder *d, uint32_t word, const xs_kernel_place *place,
+                           xs_kernel_verdict *verdict);
 /* The handler's symbol; "-" for none. A static string, or one of the image's. */
 const char *xs_kernel_handler_name(const xs_kernel_decoder *d, uint64_t handler, char *buf, size_t size);
 
