@@ -21,20 +21,20 @@ void img_add_candidate(img_loading *loading, const img_candidate *candidate)
     list->items[list->count++] = *candidate;
 }
 
-static int by_address(const void *a, const void *b)
+/* The best name of an address first. */
+static int by_rank(const void *a, const void *b)
 {
     const img_candidate *one = a, *two = b;
-    if (one->section != two->section) return one->section < two->section ? -1 : 1;
-    if (one->addr != two->addr) return one->addr < two->addr ? -1 : 1;
     if (one->rank != two->rank) return one->rank < two->rank ? -1 : 1;
     if (one->source != two->source) return one->source < two->source ? -1 : 1;
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-void img_sort_candidates(img_loading *loading)
+void img_sort_candidates(img_loading *loading, img_candidates *list)
 {
-    img_candidates *list = &loading->candidates;
-    img_sort(list->items, list->count, sizeof *list->items, by_address);
+    static const img_order order = {sizeof(img_candidate), offsetof(img_candidate, addr),
+                                    offsetof(img_candidate, section), by_rank};
+    img_sort(loading, list->items, list->count, &order);
 }
 
 static int by_text(const void *a, const void *b)

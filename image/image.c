@@ -51,9 +51,9 @@ static void load(img_loading *loading, const xs_image_options *options)
     loading->image.range_count = loading->ranges.count;
     img_read_usdt(loading);
     if (options->no_functions) return;
-    img_sort_candidates(loading);
+    img_sort_candidates(loading, &loading->candidates);
     img_name_plt(loading);
-    img_sort_candidates(loading);
+    img_sort_candidates(loading, &loading->candidates);
     img_find_unnamed(loading, options);
     img_make_functions(loading);
 }

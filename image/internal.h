@@ -146,7 +146,7 @@ bool img_read_minidebug(img_loading *loading);
 
 /* functions.c, plt.c */
 void img_add_candidate(img_loading *loading, const img_candidate *candidate);
-void img_sort_candidates(img_loading *loading);
+void img_sort_candidates(img_loading *loading, img_candidates *list);
 void img_name_plt(img_loading *loading); /* wants sorted candidates */
 void img_make_functions(img_loading *loading);
 
@@ -170,13 +170,19 @@ void img_read_usdt(img_loading *loading);
 /* riscv_attr.c */
 void img_read_riscv_isa(img_loading *loading);
 
+/* sort.c: by section, by address, then by rest. Items may be sorted already, as lists are to which nothing was
+ * added, and NULL if count is 0. */
+typedef struct img_order {
+    size_t size, addr, section; /* of an item; where in it are its uint64_t address and uint32_t section */
+    int (*rest)(const void *, const void *);
+} img_order;
+void img_sort(img_loading *loading, void *items, size_t count, const img_order *order);
+
 /* remark.c, memory.c */
 void img_remark_add(img_loading *loading, img_remark_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void img_publish_remarks(img_loading *loading);
 void img_say(char *why, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Sort what may be sorted already, as lists are to which nothing was added; items may be NULL if count is 0. */
-void img_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
 void *img_make_room(img_loading *loading, void *items, size_t count, size_t *room, size_t item_size);
 const char **img_names(img_loading *loading, size_t count); /* room for so many; NULL: no memory */
 char *img_string(img_loading *loading, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -25,14 +25,6 @@ void *img_make_room(img_loading *loading, void *items, size_t count, size_t *roo
     return bigger;
 }
 
-void img_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
-{
-    size_t i = 1;
-    while (i < count && compare((const char *)items + (i - 1) * size, (const char *)items + i * size) <= 0)
-        i++;
-    if (i < count) qsort(items, count, size, compare);
-}
-
 /* Bytes that live as long as the image, aligned for pointers. */
 static char *keep(img_loading *loading, size_t size)
 {

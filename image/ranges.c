@@ -154,11 +154,9 @@ void img_add_mark(img_loading *loading, img_mark mark)
     marks->items[marks->count++] = mark;
 }
 
-static int by_section(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
     const img_mark *one = a, *two = b;
-    if (one->section != two->section) return one->section < two->section ? -1 : 1;
-    if (one->addr != two->addr) return one->addr < two->addr ? -1 : 1;
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
@@ -230,7 +228,9 @@ static void cut(img_loading *loading, const xs_range *code)
 void img_cut_code(img_loading *loading)
 {
     img_marks *marks = &loading->marks;
-    img_sort(marks->items, marks->count, sizeof *marks->items, by_section);
+    static const img_order order = {sizeof(img_mark), offsetof(img_mark, addr), offsetof(img_mark, section),
+                                    by_order};
+    img_sort(loading, marks->items, marks->count, &order);
     for (size_t i = 0; i < loading->code.count; i++)
         cut(loading, &loading->code.items[i]);
 }

@@ -20,18 +20,12 @@ bool img_add_unnamed(img_loading *loading, img_candidates *list, uint64_t addr, 
     return true;
 }
 
-static int by_address(const void *a, const void *b)
-{
-    const img_candidate *one = a, *two = b;
-    return one->addr < two->addr ? -1 : one->addr > two->addr;
-}
-
 /* Both lists are sorted; one walk over them finds the starts that no known function covers. */
 static void keep_unknown(img_loading *loading, img_candidates *found)
 {
     size_t known = loading->candidates.count, at = 0;
     uint64_t covered = 0; /* first address behind all functions so far */
-    img_sort(found->items, found->count, sizeof *found->items, by_address);
+    img_sort_candidates(loading, found);
     for (size_t i = 0; i < found->count; i++) {
         const img_candidate *start = &found->items[i];
         bool named = i && found->items[i - 1].addr == start->addr;
@@ -44,7 +38,7 @@ static void keep_unknown(img_loading *loading, img_candidates *found)
         if (!named && start->addr >= covered) img_add_candidate(loading, start);
     }
     found->count = 0;
-    img_sort_candidates(loading);
+    img_sort_candidates(loading, &loading->candidates);
 }
 
 /* The entry point, and what runs before and after main: _init and _fini have neither symbols nor frames in a

@@ -1187,5 +1187,6 @@ Suite *image_suite(void)
     tcase_add_test(tests, threads_do_not_disturb_each_other);
     tcase_add_test(tests, every_kind_was_met); /* last */
     suite_add_tcase(suite, tests);
+    add_image_sort(suite);
     return suite;
 }

@@ -23,6 +23,7 @@ Suite *coverage_suite(void); /* last */
 
 /* Not in every build: NULL when the file is not there. */
 Suite *image_suite(void) __attribute__((weak));
+void add_image_sort(Suite *suite); /* a part of it */
 Suite *simulator_suite(void) __attribute__((weak));
 Suite *oracle_suite(void) __attribute__((weak));
 Suite *lockstep_suite(void) __attribute__((weak));
