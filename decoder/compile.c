@@ -37,6 +37,36 @@ static uint8_t length_of(const xs_decoder *d, size_t first_byte)
     return length;
 }
 
+/* The same for all values of the second byte, where it takes several rules to match them all. */
+static uint8_t length_by_half(const xs_decoder *d, size_t first_byte)
+{
+    const xs_halves *h = &d->halves;
+    uint8_t length = 0;
+    for (size_t second = 0; second < 256; second++) {
+        uint16_t i = h->rule[h->kind[0][first_byte] + h->kind[1][second]];
+        if (i == XS_OPEN || (length && length != d->sizes[i])) return 0;
+        length = d->sizes[i];
+    }
+    return length;
+}
+
+/* Bytes of the same kind, numbered as they come up, have the same length. */
+static void find_lengths(xs_decoder *d)
+{
+    const bool by_half = d->halves.rule && d->halves.shift == 0;
+    uint8_t length[256];
+    size_t kinds = 0;
+    for (size_t byte = 0; byte < 256; byte++) {
+        size_t kind = by_half ? d->halves.kind[0][byte] : byte;
+        if (kind == kinds) {
+            length[kind] = length_of(d, byte);
+            if (by_half && !length[kind]) length[kind] = length_by_half(d, byte);
+            kinds++;
+        }
+        d->lengths[byte] = length[kind];
+    }
+}
+
 /* Of words of two sizes the first half says most, of others the upper one, where opcodes are. */
 static bool make_halves(xs_decoder *d)
 {
@@ -64,15 +94,13 @@ xs_status xs_decoder_new(const xs_table *table, const xs_target *target, xs_deco
         xs_index_add(&d->index, i, d->entries[i].rule->mask, d->entries[i].rule->value);
         d->classes[i] = (uint8_t)d->entries[i].decision->cls;
         d->sizes[i] = d->entries[i].rule->width / 8;
-        d->steps[i] = table->steps + d->entries[i].rule->piece_index;
-        d->step_count[i] = (uint8_t)d->entries[i].rule->piece_count;
+        d->steps[i] = xs_steps_of(table, d->entries[i].rule);
     }
-    for (size_t byte = 0; byte < 256; byte++)
-        d->lengths[byte] = length_of(d, byte);
     if (d->index.words > 1 && !make_halves(d)) {
         xs_decoder_free(d);
         return XS_E_NOMEM;
     }
+    find_lengths(d);
     *out = d;
     return XS_OK;
 }
