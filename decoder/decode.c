@@ -12,7 +12,7 @@ static inline void fill(const xs_decoder *d, size_t i, uint32_t word, xs_insn *i
 {
     insn->word = word;
     insn->entry = &d->entries[i];
-    xs_steps_take(d->steps[i], d->step_count[i], word, insn->op);
+    if (d->steps[i]) xs_steps_take(d->steps[i], word, insn->op);
 }
 
 /* Near the end of the text: a halfword, or too little. */

@@ -52,14 +52,47 @@ typedef struct names {
     size_t count;
 } names;
 
-/* A piece, and behind an operand's last one what makes it a number; an operand's pieces are together. */
+/* Where bits go. A byte each, from the lowest: how far to the right, to which operand, an xs_then, what the
+ * operand counts from. One number, because decoding waits longest for what it loads once it knows the rule.
+ */
+typedef uint32_t xs_place;
+static inline unsigned xs_place_shift(xs_place p)
+{
+    return p & 63;
+}
+static inline unsigned xs_place_operand(xs_place p)
+{
+    return p >> 8 & 255;
+}
+static inline unsigned xs_place_base(xs_place p)
+{
+    return p >> 24;
+}
+
+/* An operand of one piece and without a sign. */
+typedef struct xs_take {
+    uint32_t mask;  /* of the piece, in the word */
+    xs_place place; /* the shift: around, of 64 bits */
+} xs_take;
+
+/* Some operands of a rule, in one shape for all rules, so that taking them needs no branch: three as above,
+ * and one of any pieces and sign. Its pieces are moved by a multiplication with a power of two; with the sum
+ * of several where they do not get into each other's way. The highest bit comes to stand where an arithmetic
+ * shift to the right makes the sign of it, or makes none. What a rule does not need takes no bits. */
+enum { XS_STEP_TAKES = 3, XS_STEP_PARTS = 3 };
+typedef enum xs_then { XS_THEN_NOTHING, XS_THEN_OTHERS, XS_THEN_MORE /* of the same operand */ } xs_then;
 typedef struct xs_step {
-    uint32_t mask; /* of the piece, at bit 0 */
-    uint8_t lsb, to, operand;
-    int32_t base;
-    uint64_t sign; /* the operand's sign bit, 0: it has none */
-    uint64_t keep; /* 0 behind an operand's last piece, else all bits */
+    xs_take takes[XS_STEP_TAKES];
+    uint32_t of[XS_STEP_PARTS]; /* masks of pieces, in the word */
+    xs_place place;
+    uint64_t by[XS_STEP_PARTS];
 } xs_step;
+
+/* What the next step has. */
+static inline xs_then xs_step_then(const xs_step *step)
+{
+    return (xs_then)(step->place >> 16 & 255);
+}
 
 struct xs_table {
     char *text; /* the file, cut into NUL-terminated tokens; every name points into it */
@@ -84,7 +117,7 @@ struct xs_table {
     xs_rule *rules;
     size_t rule_count;
     xs_piece *pieces;
-    xs_step *steps; /* parallel to pieces, rule by rule */
+    xs_step *steps; /* of a rule with pieces: from its piece_index on, not more than those */
     size_t piece_count;
     xs_decision *decisions;
     when *whens; /* parallel to decisions */
@@ -159,8 +192,8 @@ struct xs_decoder {
     xs_index index;           /* of the entries */
     xs_halves halves;         /* of the half that most entries look at */
     uint8_t lengths[256];     /* bytes of an instruction by its first byte, 0: that is not enough to tell */
-    uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1], step_count[XS_MAX_RULES + 1];
-    const xs_step *steps[XS_MAX_RULES + 1];
+    uint8_t classes[XS_MAX_RULES + 1], sizes[XS_MAX_RULES + 1];
+    const xs_step *steps[XS_MAX_RULES + 1]; /* NULL: no operands */
     xs_entry entries[XS_MAX_RULES + 1];
     xs_entry scan[XS_MAX_RULES];
 };
@@ -209,18 +242,40 @@ int xs_kernel_find(const xs_table *table, const char *name); /* index or -1 */
 const xs_decision *xs_rule_decision(const xs_table *table, const xs_rule *rule, const xs_target *target);
 
 /* operands.c */
-bool xs_steps_make(xs_table *table);                        /* false: no memory */
-int xs_quirk_find(const xs_table *table, const char *name); /* index or -1 */
+bool xs_steps_make(xs_table *table);                                    /* false: no memory */
+const xs_step *xs_steps_of(const xs_table *table, const xs_rule *rule); /* NULL: no operands */
+int xs_quirk_find(const xs_table *table, const char *name);             /* index or -1 */
 int xs_operand_find(const xs_table *table, const char *name);
 
-/* No branch but the loop's: every step writes its operand, and the last one of an operand is right. */
-static inline void xs_steps_take(const xs_step *step, size_t count, uint32_t word, int64_t *op)
+static inline void xs_take_one(const xs_take *take, uint32_t word, int64_t *op)
+{
+    const xs_place place = take->place;
+    const unsigned turn = xs_place_shift(place);
+    uint64_t bits = word & take->mask;
+    bits = bits >> turn | bits << (-turn & 63);
+    op[xs_place_operand(place)] = (int64_t)(bits + xs_place_base(place));
+}
+
+static inline uint64_t xs_step_part(const xs_step *s, size_t i, uint32_t word)
+{
+    return (word & s->of[i]) * s->by[i];
+}
+
+/* No branch but the loop's, and few rules have a second step. */
+static inline void xs_steps_take(const xs_step *s, uint32_t word, int64_t *op)
 {
     uint64_t value = 0;
-    for (const xs_step *end = step + count; step < end; step++) {
-        value |= (uint64_t)(word >> step->lsb & step->mask) << step->to;
-        op[step->operand] = (int64_t)((value ^ step->sign) - step->sign) + step->base;
-        value &= step->keep;
+    for (;; s++) {
+        xs_take_one(&s->takes[0], word, op);
+        xs_take_one(&s->takes[1], word, op);
+        xs_take_one(&s->takes[2], word, op);
+        uint64_t parts = xs_step_part(s, 0, word) | xs_step_part(s, 1, word) | xs_step_part(s, 2, word);
+        const xs_place place = s->place;
+        value |= (uint64_t)((int64_t)parts >> xs_place_shift(place));
+        /* Last: a take that is not needed has this operand. */
+        op[xs_place_operand(place)] = (int64_t)(value + xs_place_base(place));
+        if (xs_step_then(s) == XS_THEN_NOTHING) return;
+        if (xs_step_then(s) == XS_THEN_OTHERS) value = 0;
     }
 }
 
