@@ -434,6 +434,101 @@ START_TEST(operands_are_assembled)
 }
 END_TEST
 
+/* ---- any operands ---------------------------------------------------------------------------------- */
+
+enum { MADE_UP_OPERANDS = 6 };
+
+/* A rule of random pieces: fields of all sizes, from and to anywhere, several or none of an operand. */
+static xs_table *made_up_rule(rng *r)
+{
+    char *text;
+    size_t len, count;
+    uint64_t drawn[MADE_UP_OPERANDS] = {0};
+    const unsigned highest = rng_next(r) % 2 ? 63 : 20;
+    FILE *f = open_memstream(&text, &len);
+    fputs(
+        "%arch a\n%modes m\n%kernels 1.0\n%operand o0 o1 signed\n%operand o2 o3 unsigned\n%operand o4 reg:x\n"
+        "%operand o5 reg:x+31\none",
+        f);
+    for (unsigned left = 32, bits; left > 0; left -= bits) {
+        bits = 1 + rng_next(r) % (left < 9 ? left : rng_next(r) % 8 ? 9 : left);
+        unsigned operand = rng_next(r) % MADE_UP_OPERANDS, to = rng_next(r) % (64 - bits) % highest;
+        uint64_t mask = ((UINT64_C(1) << bits) - 1) << to;
+        if (drawn[operand] & mask)
+            fprintf(f, " %.*s", (int)bits, "--------------------------------");
+        else
+            fprintf(f, " o%u[%u:%u]", operand, to + bits - 1, to);
+        drawn[operand] |= mask;
+    }
+    fputs(" slot\n", f);
+    fclose(f);
+    xs_table *t = xs_table_parse(text, len, NULL, 0, &count);
+    ck_assert_msg(t != NULL, "%s", text);
+    free(text);
+    return t;
+}
+
+/* Bit by bit, as the rule draws it. */
+static int64_t operand_by_bits(const xs_table *t, const xs_rule *rule, unsigned operand, uint32_t word)
+{
+    size_t count;
+    const xs_operand *o = &xs_table_operands(t, &count)[operand];
+    const xs_piece *piece = xs_table_pieces(t, rule);
+    uint64_t value = 0;
+    unsigned bits = 0;
+    for (size_t i = 0; i < rule->piece_count; i++)
+        for (unsigned bit = 0; piece[i].operand == operand && bit < piece[i].len; bit++) {
+            value |= (uint64_t)(word >> (piece[i].lsb + bit) & 1) << (piece[i].to + bit);
+            if (bits <= piece[i].to + bit) bits = piece[i].to + bit + 1;
+        }
+    bool has_sign = o->kind != XS_OPERAND_REG && o->kind != XS_OPERAND_UNSIGNED;
+    if (has_sign && value >> (bits - 1) & 1) value |= UINT64_MAX << (bits - 1);
+    return (int64_t)(value + (o->kind == XS_OPERAND_REG ? o->base : 0));
+}
+
+/* The operands of the rule, and nothing else is written. */
+static void compare_operands(const xs_table *t, const xs_rule *rule, uint32_t word)
+{
+    int64_t op[XS_MAX_OPERANDS], untouched;
+    uint64_t drawn = operands_drawn(t, rule, true);
+    memset(op, 0xee, sizeof op);
+    memset(&untouched, 0xee, sizeof untouched);
+    xs_rule_operands(t, rule, word, op);
+    for (unsigned i = 0; i < XS_MAX_OPERANDS; i++) {
+        int64_t want = drawn >> i & 1 ? operand_by_bits(t, rule, i, word) : untouched;
+        if (op[i] != want)
+            wrong("'%s' %08x: operand %u is %llx, not %llx", rule->name, word, i, (unsigned long long)op[i],
+                  (unsigned long long)want);
+    }
+}
+
+static void compare_table(const xs_table *t, rng *r, int words)
+{
+    size_t count;
+    const xs_rule *rules = xs_table_rules(t, &count);
+    for (size_t i = 0; i < count; i++) {
+        compare_operands(t, &rules[i], UINT32_MAX);
+        for (unsigned bit = 0; bit < 32; bit++)
+            compare_operands(t, &rules[i], UINT32_C(1) << bit);
+        for (int n = 0; n < words; n++)
+            compare_operands(t, &rules[i], rng_next(r));
+    }
+}
+
+START_TEST(operands_are_the_bits)
+{
+    rng r = rng_new("operands");
+    compare_table(table_of("arm64"), &r, 100);
+    compare_table(table_of("riscv64"), &r, 100);
+    for (int i = 0; i < 3000; i++) {
+        xs_table *t = made_up_rule(&r);
+        compare_table(t, &r, 20);
+        xs_table_free(t);
+    }
+    all_right();
+}
+END_TEST
+
 Suite *decoder_suite(void)
 {
     Suite *suite = suite_create("decoder");
@@ -447,6 +542,7 @@ Suite *decoder_suite(void)
     tcase_add_loop_test(words, cubes_cover_the_space, 0, 4);
     tcase_add_test(words, walks_stop_when_told);
     tcase_add_loop_test(words, operands_are_assembled, 0, 2);
+    tcase_add_test(words, operands_are_the_bits);
     tcase_add_loop_test(text, cut_instructions, 0, sizeof cuts / sizeof *cuts);
     suite_add_tcase(suite, words);
     suite_add_tcase(suite, text);
