@@ -66,7 +66,23 @@ static int make_plan(const options *o, referee *r)
     return STATUS_OK;
 }
 
-static int open_image(referee *r)
+int command_kernel(const options *o)
+{
+    referee r;
+    int status = make_plan(o, &r);
+    if (status == STATUS_OK) status = referee_image(&r);
+    for (size_t i = 0; status == STATUS_OK && i < sizeof actions / sizeof *actions; i++) {
+        if (!wants(&r, i)) continue;
+        status = actions[i].run(&r);
+        break;
+    }
+    referee_close(&r);
+    return status;
+}
+
+/* ---- for its files ------------------------------------------------------------------------------- */
+
+int referee_image(referee *r)
 {
     char why[256];
     int status = STATUS_OK;
@@ -80,22 +96,11 @@ static int open_image(referee *r)
     return status;
 }
 
-int command_kernel(const options *o)
+void referee_close(referee *r)
 {
-    referee r;
-    int status = make_plan(o, &r);
-    if (status == STATUS_OK) status = open_image(&r);
-    for (size_t i = 0; status == STATUS_OK && i < sizeof actions / sizeof *actions; i++) {
-        if (!wants(&r, i)) continue;
-        status = actions[i].run(&r);
-        break;
-    }
-    xs_table_free(r.table);
-    xs_kernel_image_close(r.image);
-    return status;
+    xs_table_free(r->table);
+    xs_kernel_image_close(r->image);
 }
-
-/* ---- for its files ------------------------------------------------------------------------------- */
 
 void referee_head(const referee *r, output *out)
 {

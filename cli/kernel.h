@@ -27,6 +27,9 @@ typedef struct identity {
     char target[96];             /* of the group, the one that the release string says */
 } identity;
 
+/* Of r->path: the image, its architecture and table; a status after a message. Close it in both cases. */
+int referee_image(referee *r);
+void referee_close(referee *r);
 /* "kernel", release; a value each. */
 void referee_head(const referee *r, output *out);
 /* A list of rows beside a target, with a head; rows returns a status. id: a target that was identified. */
@@ -78,6 +81,15 @@ bool runs_read(const char *path, uint32_t first, uint32_t last, run_list *runs);
 /* kernel_chunks.c: all words (or a shard of them) by several processes, kept as files until they are read. */
 enum { CHUNK = 1 << 20, CHUNKS = 1 << 12 };
 int chunks_run(const referee *r, const xs_kernel_decoder *d, run_list *runs);
+
+/* kernel_every.c: all words, in chunks; on RISC-V the low halfwords below *samples upper ones, among which
+ * there may be no difference (0: all words were asked). A status after a message. */
+int every_word(const referee *r, const xs_kernel_decoder *d, run_list *runs, unsigned *samples);
+
+/* kernel_beside.c: the words first, first + step, ..., last of a run that the kernel does not treat as the
+ * target's entry for them. halves: as for runs_diff. Stops when fn returns false, and returns that. */
+typedef bool beside_fn(void *arg, const run *r, size_t entry, uint32_t first, uint32_t last, uint32_t step);
+bool runs_beside(const view *v, const run_list *runs, bool halves, beside_fn *fn, void *arg);
 
 /* kernel_diff.c: rows for what a target treats differently, grouped by rule. halves: runs are of low
  * halfwords and hold for every upper one. *words is how many differ, *count in how many runs. */

@@ -17,17 +17,9 @@ typedef struct group {
 typedef struct differ {
     const run_list *runs;
     const xs_entry *entries;
-    size_t at; /* the run at hand */
     group *groups;
     size_t count;
-    bool failed; /* no memory */
 } differ;
-
-static bool as_target(const differ *d, const run *r, size_t entry)
-{
-    const xs_decision *decision = d->entries[entry].decision;
-    return r->cls == decision->cls && strcmp(d->runs->names[r->handler], decision->handler) == 0;
-}
 
 static group *find_group(differ *d, const run *r, size_t entry, uint32_t example)
 {
@@ -42,52 +34,14 @@ static group *find_group(differ *d, const run *r, size_t entry, uint32_t example
     return &more[d->count++];
 }
 
-static bool count_words(differ *d, const run *r, size_t entry, uint32_t example, uint64_t words)
-{
-    group *g = as_target(d, r, entry) ? NULL : find_group(d, r, entry, example);
-    if (g) {
-        g->words += words;
-        g->runs++;
-    } else if (!as_target(d, r, entry)) {
-        d->failed = true;
-    }
-    return !d->failed;
-}
-
-/* Both lists are in order; the kernel's may have gaps (a shard). */
-static bool beside(void *arg, size_t entry, uint32_t first, uint32_t last)
+static bool count_words(void *arg, const run *r, size_t entry, uint32_t first, uint32_t last, uint32_t step)
 {
     differ *d = arg;
-    for (; d->at < d->runs->count; d->at++) {
-        const run *r = &d->runs->list[d->at];
-        if (r->first > last) return true;
-        uint32_t from = r->first > first ? r->first : first, to = r->last < last ? r->last : last;
-        if (from <= to && !count_words(d, r, entry, from, (uint64_t)to - from + 1)) return false;
-        if (r->last > last) return true;
-    }
+    group *g = find_group(d, r, entry, first);
+    if (!g) return false;
+    g->words += (uint64_t)(last - first) / step + 1;
+    g->runs++;
     return true;
-}
-
-/* The low halfword of the run at hand. */
-typedef struct half {
-    differ *d;
-    const run *r;
-    uint32_t low;
-} half;
-
-static bool beside_half(void *arg, size_t entry, uint32_t first, uint32_t last)
-{
-    half *h = arg;
-    return count_words(h->d, h->r, entry, first << 16 | h->low, (uint64_t)last - first + 1);
-}
-
-static bool walk_halves(const view *v, differ *d)
-{
-    bool ok = true;
-    for (size_t i = 0; i < d->runs->count; i++)
-        for (uint32_t low = d->runs->list[i].first; ok && low <= d->runs->list[i].last; low++)
-            ok = xs_space_runs(v->decoder, 16, low, beside_half, &(half){d, &d->runs->list[i], low});
-    return ok;
 }
 
 static const column columns[] = {{"words", "WORDS", 11},
@@ -121,7 +75,7 @@ bool runs_diff(const view *v, const run_list *runs, bool halves, output *out, ui
 {
     size_t entries;
     differ d = {.runs = runs, .entries = xs_decoder_entries(v->decoder, &entries)};
-    bool ok = halves ? walk_halves(v, &d) : xs_space_runs(v->decoder, 0, 0, beside, &d);
+    bool ok = runs_beside(v, runs, halves, count_words, &d);
     *words = *count = 0;
     if (d.count || out->format != FORMAT_TEXT)
         output_list(out, "differences", columns, sizeof columns / sizeof *columns);
@@ -132,5 +86,5 @@ bool runs_diff(const view *v, const run_list *runs, bool halves, output *out, ui
     }
     if (d.count || out->format != FORMAT_TEXT) output_list_end(out);
     free(d.groups);
-    return ok && !d.failed;
+    return ok;
 }
