@@ -7,6 +7,7 @@
 #ifndef XOLSIM_CLI_AUDIT_H
 #define XOLSIM_CLI_AUDIT_H
 
+#include "cubes.h"
 #include "sites.h"
 
 /* ---- the kernel side ------------------------------------------------------------------------- */
@@ -37,10 +38,6 @@ typedef struct audit_side {
 audit_side audit_side_of(const view *v);
 
 /* ---- findings -------------------------------------------------------------------------------- */
-
-typedef struct audit_cube {
-    uint32_t mask, value;
-} audit_cube;
 
 /* The hazard of a simulation by the wrong handler, as a bit number. */
 enum { HAZARD_WRONG_BIT = 2 };
@@ -73,8 +70,7 @@ typedef struct finding {
     const xs_rule *told; /* the line that tells most about the words */
     uint64_t words;
     uint64_t again; /* of these, words that are in a worse finding too */
-    audit_cube *cubes;
-    size_t cube_count, cube_room;
+    cube_list cubes;
     char kernels[KERNELS_TEXT]; /* of the table, that have it */
     audit_proof proof;
     uint64_t sites; /* --file */
@@ -129,7 +125,7 @@ void audit_kernels(audit *a);
 /* audit_handlers.c: do the handlers of two entries, of the view's decoder and of ideal's, do the same to
  * words of the cube? Judged by carrying out some in the simulator. */
 typedef enum audit_same { HANDLER_SAME, HANDLER_OTHER, HANDLER_UNKNOWN } audit_same;
-audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, audit_cube cube);
+audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, cube words);
 
 /* audit_prove.c: run every finding that has something to be run for (hit: only those with sites). Returns
  * STATUS_OK; STATUS_INTERNAL when the oracle failed or a run contradicts its finding, said on standard error.

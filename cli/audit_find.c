@@ -28,14 +28,14 @@ typedef struct fault {
 } fault;
 
 /* The kernel simulates what the architecture does not want simulated, or by something else. */
-static audit_same handler_of(const audit *a, const audit_treatment *k, size_t ideal, audit_cube cube)
+static audit_same handler_of(const audit *a, const audit_treatment *k, size_t ideal, cube c)
 {
     const xs_decision *right = ideal_decision(a, ideal);
     if (k->cls != XS_SIMULATE) return HANDLER_SAME;
     if (right->cls == XS_REJECT) return HANDLER_OTHER;
     if (right->cls == XS_SLOT) return HANDLER_UNKNOWN; /* ideal has none to compare with */
     if (strcmp(k->handler, right->handler) == 0) return HANDLER_SAME;
-    return handlers_compare(a->view, k->entry, ideal, cube);
+    return handlers_compare(a->view, k->entry, ideal, c);
 }
 
 static size_t faults_of(const audit *a, const audit_treatment *k, size_t ideal, fault list[AUDIT_AT_ONCE])
@@ -107,45 +107,30 @@ static finding *add(audit *a, const audit_treatment *k, size_t ideal, const faul
     return f;
 }
 
-static bool add_cube(finding *f, audit_cube cube)
-{
-    if (f->cube_count == f->cube_room) {
-        size_t room = f->cube_room ? f->cube_room * 2 : 16;
-        audit_cube *larger = reallocarray(f->cubes, room, sizeof *larger);
-        if (!larger) return false;
-        f->cubes = larger;
-        f->cube_room = room;
-    }
-    f->cubes[f->cube_count++] = cube;
-    return true;
-}
-
 static int by_hazard(const void *x, const void *y)
 {
     return (int)((const fault *)x)->hazard - (int)((const fault *)y)->hazard;
 }
 
 /* Words that nothing is known against but, perhaps, their handler. */
-static size_t judge_handler(audit *a, const audit_treatment *k, size_t ideal, audit_cube cube, uint64_t words,
-                            fault *out)
+static size_t judge_handler(audit *a, const audit_treatment *k, size_t ideal, cube c, fault *out)
 {
-    audit_same same = handler_of(a, k, ideal, cube);
+    audit_same same = handler_of(a, k, ideal, c);
     *out = (fault){HAZARD_WRONG_BIT, -1, true};
     if (same == HANDLER_OTHER) return 1;
-    a->account[same == HANDLER_SAME ? account_of(k, ideal_decision(a, ideal)) : ACCOUNT_UNJUDGED] += words;
+    a->account[same == HANDLER_SAME ? account_of(k, ideal_decision(a, ideal)) : ACCOUNT_UNJUDGED] +=
+        cube_words(c);
     return 0;
 }
 
 /* Words with several faults are in several findings, and counted in the worst. */
-static bool take_fault(audit *a, const audit_treatment *k, size_t ideal, const fault *x, audit_cube cube,
-                       bool again)
+static bool take_fault(audit *a, const audit_treatment *k, size_t ideal, const fault *x, cube c, bool again)
 {
-    uint64_t words = UINT64_C(1) << (32 - __builtin_popcount(cube.mask));
     finding *f = find(a, k, ideal, x);
     if (!f) f = add(a, k, ideal, x);
-    if (!f || !add_cube(f, cube)) return false;
-    f->words += words;
-    f->again += again ? words : 0;
+    if (!f || !cubes_add(&f->cubes, c)) return false;
+    f->words += cube_words(c);
+    f->again += again ? cube_words(c) : 0;
     return true;
 }
 
@@ -153,14 +138,13 @@ static bool take(void *arg, const audit_treatment *k, size_t ideal, uint32_t mas
 {
     audit *a = arg;
     fault faults[AUDIT_AT_ONCE];
-    const audit_cube cube = {mask, value};
-    uint64_t words = UINT64_C(1) << (32 - __builtin_popcount(mask));
+    const cube c = {mask, value};
     size_t n = faults_of(a, k, ideal, faults);
-    if (n == 0) n = judge_handler(a, k, ideal, cube, words, faults);
+    if (n == 0) n = judge_handler(a, k, ideal, c, faults);
     qsort(faults, n, sizeof *faults, by_hazard);
-    a->words += n ? words : 0;
+    a->words += n ? cube_words(c) : 0;
     for (size_t i = 0; i < n && !a->failed; i++)
-        a->failed = !take_fault(a, k, ideal, &faults[i], cube, i > 0);
+        a->failed = !take_fault(a, k, ideal, &faults[i], c, i > 0);
     return !a->failed;
 }
 
@@ -175,49 +159,12 @@ static int by_severity(const void *x, const void *y)
     return a->quirk - b->quirk;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    const audit_cube *a = x, *b = y;
-    if (a->mask != b->mask) return a->mask < b->mask ? -1 : 1;
-    return a->value < b->value ? -1 : a->value > b->value;
-}
-
-/* Of two cubes that differ in one bit one is made. */
-static bool join(audit_cube *a, const audit_cube *b)
-{
-    uint32_t differs = a->value ^ b->value;
-    if (a->mask != b->mask || __builtin_popcount(differs) != 1) return false;
-    a->mask &= ~differs;
-    a->value &= ~differs;
-    return true;
-}
-
-static bool join_once(finding *f)
-{
-    bool joined = false;
-    for (size_t i = 0; i < f->cube_count; i++)
-        for (size_t k = i + 1; k < f->cube_count; k++) {
-            if (!join(&f->cubes[i], &f->cubes[k])) continue;
-            f->cubes[k--] = f->cubes[--f->cube_count];
-            joined = true;
-        }
-    return joined;
-}
-
-/* The cubes say which words; fewer say it better. */
-static void tidy(finding *f)
-{
-    while (join_once(f))
-        continue;
-    qsort(f->cubes, f->cube_count, sizeof *f->cubes, by_value);
-}
-
 bool audit_find(audit *a, const view *v, audit_side side)
 {
     *a = (audit){.view = v, .side = side};
     side.walk(side.self, v->ideal, take, a);
     for (size_t i = 0; i < a->count && !a->failed; i++)
-        tidy(&a->findings[i]);
+        cubes_join(&a->findings[i].cubes);
     if (a->count) qsort(a->findings, a->count, sizeof *a->findings, by_severity);
     return !a->failed;
 }
@@ -231,7 +178,7 @@ static void drop_sites(json_object *shown[SITES_SHOWN])
 void audit_close(audit *a)
 {
     for (size_t i = 0; i < a->count; i++) {
-        free(a->findings[i].cubes);
+        cubes_close(&a->findings[i].cubes);
         json_object_put(a->findings[i].proof.run);
         drop_sites(a->findings[i].shown);
     }
@@ -245,8 +192,8 @@ void audit_close(audit *a)
 
 static bool holds(const finding *f, uint32_t word)
 {
-    for (size_t i = 0; i < f->cube_count; i++)
-        if ((word & f->cubes[i].mask) == f->cubes[i].value) return true;
+    for (size_t i = 0; i < f->cubes.count; i++)
+        if (cube_holds(f->cubes.list[i], word)) return true;
     return false;
 }
 
@@ -271,15 +218,15 @@ uint64_t audit_encodings(const finding *f)
 static uint32_t nth_word(const finding *f, uint64_t n)
 {
     uint32_t used = UINT32_MAX >> (32 - f->told->width);
-    for (size_t i = 0; i < f->cube_count; i++) {
-        uint32_t free = ~f->cubes[i].mask & used, bits = 0;
+    for (size_t i = 0; i < f->cubes.count; i++) {
+        uint32_t free = ~f->cubes.list[i].mask & used, bits = 0;
         uint64_t words = UINT64_C(1) << __builtin_popcount(free);
         for (; n > 0 && n < words; n--)
             bits = (bits - free) & free;
-        if (n == 0) return f->cubes[i].value | bits;
+        if (n == 0) return f->cubes.list[i].value | bits;
         n -= words;
     }
-    return f->cubes[0].value;
+    return f->cubes.list[0].value;
 }
 
 uint32_t audit_word(const audit *a, const finding *f, uint64_t n)
@@ -287,15 +234,15 @@ uint32_t audit_word(const audit *a, const finding *f, uint64_t n)
     enum { FEW = 64 };
     if (audit_encodings(f) <= FEW) return nth_word(f, n % audit_encodings(f));
     xs_rng r = xs_rng_new(1, f->told->name, n);
-    const audit_cube *cube = &f->cubes[xs_rng_below(&r, (unsigned)f->cube_count)];
+    const cube *c = &f->cubes.list[xs_rng_below(&r, (unsigned)f->cubes.count)];
     uint32_t word = xs_generate_from_rule(a->view->table, f->told, &r);
-    return (word & ~cube->mask) | cube->value;
+    return (word & ~c->mask) | c->value;
 }
 
 uint32_t audit_example(const finding *f)
 {
     uint32_t lowest = UINT32_MAX;
-    for (size_t i = 0; i < f->cube_count; i++)
-        if (f->cubes[i].value < lowest) lowest = f->cubes[i].value;
+    for (size_t i = 0; i < f->cubes.count; i++)
+        if (f->cubes.list[i].value < lowest) lowest = f->cubes.list[i].value;
     return lowest;
 }

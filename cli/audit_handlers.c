@@ -89,7 +89,7 @@ static void prepare(const xs_decoder *d, const xs_simulator *s, size_t entry, ui
 }
 
 static audit_same compare_words(const view *v, const xs_simulator *kernel, const xs_simulator *ideal,
-                                const size_t entry[2], audit_cube cube)
+                                const size_t entry[2], cube c)
 {
     const xs_oracle_arch *arch = xs_oracle_arch_find(xs_table_arch(v->table, v->target.arch));
     size_t count;
@@ -97,7 +97,7 @@ static audit_same compare_words(const view *v, const xs_simulator *kernel, const
     xs_rng r = xs_rng_new(1, rule->name, 0);
     for (int i = 0; i < WORDS; i++) {
         xs_prepared a, b;
-        uint32_t word = (xs_generate_from_rule(v->table, rule, &r) & ~cube.mask) | cube.value;
+        uint32_t word = (xs_generate_from_rule(v->table, rule, &r) & ~c.mask) | c.value;
         prepare(v->decoder, kernel, entry[0], word, &a);
         prepare(v->ideal, ideal, entry[1], word, &b);
         if (!same_on(arch, &a, &b, &r)) return HANDLER_OTHER;
@@ -105,7 +105,7 @@ static audit_same compare_words(const view *v, const xs_simulator *kernel, const
     return HANDLER_SAME;
 }
 
-audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, audit_cube cube)
+audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, cube c)
 {
     char why[200];
     const xs_oracle_arch *arch = xs_oracle_arch_find(xs_table_arch(v->table, v->target.arch));
@@ -113,7 +113,7 @@ audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, audit_cu
     audit_same same = HANDLER_UNKNOWN;
     if (arch && xs_simulator_new(v->decoder, arch->sim, &a, why, sizeof why) == XS_OK &&
         xs_simulator_new(v->ideal, arch->sim, &b, why, sizeof why) == XS_OK)
-        same = compare_words(v, a, b, (const size_t[]){kernel, ideal}, cube);
+        same = compare_words(v, a, b, (const size_t[]){kernel, ideal}, c);
     xs_simulator_free(a);
     xs_simulator_free(b);
     return same;

@@ -19,9 +19,9 @@ static bool has_it(const audit *a, const finding *f, const xs_decoder *kernel, u
 /* On the lowest and the highest word of every cube. */
 static bool has_all(const audit *a, const finding *f, const xs_decoder *kernel)
 {
-    for (size_t i = 0; i < f->cube_count; i++)
-        if (!has_it(a, f, kernel, f->cubes[i].value) ||
-            !has_it(a, f, kernel, f->cubes[i].value | ~f->cubes[i].mask))
+    for (size_t i = 0; i < f->cubes.count; i++)
+        if (!has_it(a, f, kernel, f->cubes.list[i].value) ||
+            !has_it(a, f, kernel, f->cubes.list[i].value | ~f->cubes.list[i].mask))
             return false;
     return true;
 }

@@ -42,7 +42,7 @@ static bool condition(const audit *a, const finding *f, char *buf, size_t size)
     return false;
 }
 
-static int cube_text(const audit_cube *c, unsigned width, char *buf, size_t size)
+static int cube_text(const cube *c, unsigned width, char *buf, size_t size)
 {
     int at = 0;
     for (unsigned b = width; b-- > 0 && at + 1 < (int)size;)
@@ -58,12 +58,12 @@ void audit_where(const audit *a, const finding *f, char *buf, size_t size)
     buf[0] = '\0';
     if (f->words == UINT64_C(1) << (32 - __builtin_popcount(f->told->mask))) return;
     if (f->quirk >= 0 && condition(a, f, buf, size)) return;
-    for (size_t i = 0; i < f->cube_count && i < SHOWN; i++) {
+    for (size_t i = 0; i < f->cubes.count && i < SHOWN; i++) {
         at += snprintf(buf + at, size - (size_t)at, "%s", i ? ", " : "");
-        at += cube_text(&f->cubes[i], f->told->width, buf + at, size - (size_t)at);
+        at += cube_text(&f->cubes.list[i], f->told->width, buf + at, size - (size_t)at);
     }
-    if (f->cube_count > SHOWN)
-        snprintf(buf + at, size - (size_t)at, " and %zu more patterns", f->cube_count - SHOWN);
+    if (f->cubes.count > SHOWN)
+        snprintf(buf + at, size - (size_t)at, " and %zu more patterns", f->cubes.count - SHOWN);
 }
 
 /* ---- what is done, what is needed, and why ------------------------------------------------------- */
@@ -236,8 +236,8 @@ static json_object *patterns_json(const finding *f)
     enum { SHOWN = 64 };
     char text[40];
     json_object *list = json_object_new_array();
-    for (size_t i = 0; i < f->cube_count && i < SHOWN; i++) {
-        cube_text(&f->cubes[i], f->told->width, text, sizeof text);
+    for (size_t i = 0; i < f->cubes.count && i < SHOWN; i++) {
+        cube_text(&f->cubes.list[i], f->told->width, text, sizeof text);
         json_object_array_add(list, json_object_new_string(text));
     }
     return list;
@@ -257,7 +257,7 @@ static void add_words(const audit *a, const finding *f, json_object *row)
     json_add_text(row, "pattern", drawing);
     json_add_text(row, "where", *where ? where : NULL);
     json_object_object_add(row, "patterns", patterns_json(f));
-    json_add_number(row, "pattern_count", f->cube_count);
+    json_add_number(row, "pattern_count", f->cubes.count);
     json_add_number(row, "words", f->words);
     json_add_number(row, "encodings", audit_encodings(f));
     json_add_number(row, "again", f->again);

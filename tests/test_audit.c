@@ -185,11 +185,11 @@ static void check_sum(void)
 static void check_cubes(const finding *f)
 {
     uint64_t words = 0;
-    for (size_t i = 0; i < f->cube_count; i++) {
-        const audit_cube *x = &f->cubes[i];
+    for (size_t i = 0; i < f->cubes.count; i++) {
+        const cube *x = &f->cubes.list[i];
         words += UINT64_C(1) << (32 - __builtin_popcount(x->mask));
         for (size_t k = 0; k < i; k++)
-            if (((x->value ^ f->cubes[k].value) & x->mask & f->cubes[k].mask) == 0)
+            if (((x->value ^ f->cubes.list[k].value) & x->mask & f->cubes.list[k].mask) == 0)
                 wrong("%s: %s has a word twice", v.name, f->told->name);
     }
     if (words != f->words) wrong("%s: %s has %llu words", v.name, f->told->name, (unsigned long long)words);
