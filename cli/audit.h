@@ -20,6 +20,7 @@ typedef struct audit_treatment {
     const char *rule;            /* what decides, by name */
     size_t entry;                /* what the view's decoder, the nearest target, has for the word */
     uint32_t quirks;             /* of the table, by number */
+    bool own;                    /* the kernel's own answer, which is not the entry's */
 } audit_treatment;
 
 /* All 2^32 words in cubes, on each of which the treatment is one and ideal answers with one entry. */
@@ -36,6 +37,47 @@ typedef struct audit_side {
 
 /* audit_side.c: the view's target; the view must outlive it. */
 audit_side audit_side_of(const view *v);
+
+/* ---- a kernel file -------------------------------------------------------------------------------- */
+
+/* Who was asked for the answers. */
+typedef struct audit_kernel {
+    const char *path, *release, *function;
+    size_t telling;  /* words that agree with the target; not with exhaustive */
+    bool exhaustive; /* all words were asked: */
+    uint64_t differ; /* so many are not treated as the target treats them */
+} audit_kernel;
+
+/* audit_answers.c: where a kernel's answers are not its nearest target's, and a side that gives them there.
+ */
+typedef struct audit_answers audit_answers;
+/* runs: all of a kernel's, or (halves) of the low halfwords; it must outlive the answers, as must the
+ * function's name. NULL: no memory. */
+struct run_list;
+audit_answers *audit_answers_new(const view *v, const struct run_list *runs, bool halves,
+                                 const char *function);
+void audit_answers_free(audit_answers *answers); /* NULL is allowed */
+uint64_t audit_answers_words(const audit_answers *answers);
+audit_side audit_side_of_answers(const audit_answers *answers);
+
+/* What the options say beside the target. */
+typedef struct audit_request {
+    const char *file;            /* NULL: the whole space */
+    const char *symbols, *state; /* NULL: not given */
+    bool prove, exhaustive;
+} audit_request;
+
+/* The kernel file that was identified as a target. */
+typedef struct audit_source {
+    audit_kernel about;
+    const struct run_list *runs; /* NULL: the table answers for it */
+    bool halves;
+} audit_source;
+
+/* audit.c: of a target by name; with a source, of its kernel. */
+int audit_target(const options *o, const audit_request *r, const char *target, audit_source *source);
+/* audit_vmlinux.c: of a kernel file. */
+int audit_vmlinux(const options *o, const audit_request *r);
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
@@ -137,6 +179,8 @@ void audit_where(const audit *a, const finding *f, char *buf, size_t size); /* "
 void audit_sentence(const audit *a, const finding *f, char *buf, size_t size);
 void audit_needs(const audit *a, const finding *f, char *buf, size_t size); /* "reject, branch" */
 void audit_does(const finding *f, char *buf, size_t size);                  /* "simulate simulate_jal" */
+const char *audit_kernels_text(const finding *f);
+void audit_answerer_text(const audit *a, const audit_kernel *k, char *buf, size_t size); /* a sentence */
 const char *audit_place_sentence(unsigned hazard);
 const char *audit_verdict_name(audit_verdict verdict);           /* "differs", ... */
 void audit_proof_text(const finding *f, char *buf, size_t size); /* a sentence */
@@ -145,9 +189,10 @@ json_object *finding_json(const audit *a, const finding *f, bool sites);
 
 /* audit_report.c, audit_markdown.c. file: NULL without --file. */
 typedef struct audit_scope {
-    const char *file;     /* NULL: the whole space */
-    uint64_t sites, hits; /* looked at; with something wrong */
-    const char *kind;     /* --sites */
+    const char *file;           /* NULL: the whole space */
+    uint64_t sites, hits;       /* looked at; with something wrong */
+    const char *kind;           /* --sites */
+    const audit_kernel *kernel; /* NULL: a target was named */
 } audit_scope;
 void audit_report(output *out, const audit *a, const audit_scope *scope);
 void audit_markdown(FILE *f, const audit *a, const audit_scope *scope);

@@ -39,18 +39,40 @@ static void show(const counting *k, const site_ref *ref, const xs_site *site, ui
     ++*count;
 }
 
-/* A site that is refused for its place is not hurt by what its word would do. */
+/* The place of a site, not its word, has it refused: what its word would do does no harm. */
+static bool refused_by_place(const xs_site *site)
+{
+    bool place = site->reason == XS_WHY_BOUNDARY || site->reason == XS_WHY_ALIGNMENT;
+    return site->cls == XS_REJECT && (place || site->insn.entry->decision->cls != XS_REJECT);
+}
+
+/* The site was decided by the table; where the kernel answers otherwise, its class is the word's. */
 static bool applies(const finding *f, const xs_site *site)
 {
+    if (f->kernel.own) return !refused_by_place(site);
     return f->handler ? site->cls == XS_SIMULATE : (site->hazards >> f->hazard & 1) != 0;
+}
+
+/* What may be wrong with the place; where the kernel answers otherwise than the table, by what it answers. */
+static unsigned hazards_of(const counting *k, const xs_site *site)
+{
+    audit_treatment t;
+    size_t count;
+    const view *v = k->a->view;
+    k->a->side.treat(k->a->side.self, site->insn.word, &t);
+    if (!t.own || refused_by_place(site)) return site->hazards;
+    if (t.cls == XS_REJECT) return 0;
+    const xs_entry *right = &xs_decoder_entries(v->ideal, &count)[xs_lookup(v->ideal, site->insn.word)];
+    unsigned by_word = xs_hazards(v->decoder, &site->insn, right);
+    return (site->hazards & ~by_word) | (site->in_exclusive ? XS_HAZARD_LIVELOCK : 0u);
 }
 
 static void count_site(void *arg, const site_ref *ref, const xs_site *site)
 {
     const counting *k = arg;
     size_t found[AUDIT_AT_ONCE], n = audit_of_word(k->a, site->insn.word, found);
-    unsigned by_word = 0;
-    bool hit = site->hazards != 0;
+    unsigned by_word = 0, hazards = hazards_of(k, site);
+    bool hit = hazards != 0;
     for (size_t i = 0; i < n; i++) {
         finding *f = &k->a->findings[found[i]];
         if (!applies(f, site)) continue;
@@ -58,7 +80,7 @@ static void count_site(void *arg, const site_ref *ref, const xs_site *site)
         by_word |= 1u << f->hazard;
         hit = true;
     }
-    for (unsigned left = site->hazards & ~by_word; left; left &= left - 1) {
+    for (unsigned left = hazards & ~by_word; left; left &= left - 1) {
         audit_place *p = &k->a->places[__builtin_ctz(left)];
         show(k, ref, site, &p->sites, p->shown);
     }

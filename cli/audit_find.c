@@ -27,14 +27,37 @@ typedef struct fault {
     bool handler;
 } fault;
 
-/* The kernel simulates what the architecture does not want simulated, or by something else. */
+static bool is_harmful(const audit *a, const xs_decision *d)
+{
+    size_t count;
+    const xs_quirk *quirks = xs_table_quirks(a->view->table, &count);
+    for (int i = 0; i < d->quirk_count; i++)
+        if (quirks[d->quirk[i].quirk].hazard) return true;
+    return false;
+}
+
+/* Does the target know a harmful bug of the handler, on some word? */
+static bool has_bugs(const audit *a, const char *handler)
+{
+    size_t count;
+    const xs_entry *e = xs_decoder_entries(a->view->decoder, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(e[i].decision->handler, handler) == 0 && is_harmful(a, e[i].decision)) return true;
+    return false;
+}
+
+/* The kernel simulates what the architecture does not want simulated, or by something else. Of a handler that
+ * the table does not name for the word nothing is known but that ideal has one of that name for it, or not.
+ */
 static audit_same handler_of(const audit *a, const audit_treatment *k, size_t ideal, cube c)
 {
     const xs_decision *right = ideal_decision(a, ideal);
+    bool same = strcmp(k->handler, right->handler) == 0;
     if (k->cls != XS_SIMULATE) return HANDLER_SAME;
+    if (k->own) return same && !has_bugs(a, k->handler) ? HANDLER_SAME : HANDLER_UNKNOWN;
     if (right->cls == XS_REJECT) return HANDLER_OTHER;
     if (right->cls == XS_SLOT) return HANDLER_UNKNOWN; /* ideal has none to compare with */
-    if (strcmp(k->handler, right->handler) == 0) return HANDLER_SAME;
+    if (same) return HANDLER_SAME;
     return handlers_compare(a->view, k->entry, ideal, c);
 }
 

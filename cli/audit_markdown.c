@@ -33,7 +33,7 @@ static void print_table(FILE *f, const audit *a, const audit_scope *scope)
         const finding *x = &a->findings[i];
         if (!audit_is_shown(x, scope)) continue;
         fprintf(f, "| %s | `%s` | %" PRIu64 " | %s | %s |", xs_hazard_name(x->hazard), x->told->name,
-                x->words, x->kernels, audit_verdict_name(x->proof.verdict));
+                x->words, audit_kernels_text(x), audit_verdict_name(x->proof.verdict));
         if (scope->file) fprintf(f, " %" PRIu64 " |", x->sites);
         fputc('\n', f);
     }
@@ -78,16 +78,28 @@ static void print_finding(FILE *f, const audit *a, const finding *x, const audit
             json_text(row, "text"));
     fprintf(f, "- kernel: %s, by `%s`; needs %s\n", json_text(row, "does"), x->kernel.rule,
             json_text(row, "needs"));
-    print_item(f, "kernels", x->kernels);
+    print_item(f, "kernels", audit_kernels_text(x));
     if (scope->file) print_sites(f, x->shown, x->sites);
     print_proof(f, x);
     json_object_put(row);
+}
+
+static void print_kernel(FILE *f, const audit *a, const audit_kernel *k)
+{
+    char answers[256];
+    audit_answerer_text(a, k, answers, sizeof answers);
+    fprintf(f, "- kernel: `%s`\n", k->path);
+    print_item(f, "release", k->release);
+    fprintf(f, "- function: `%s`\n", k->function);
+    print_item(f, "answers", answers);
+    fputc('\n', f);
 }
 
 void audit_markdown(FILE *f, const audit *a, const audit_scope *scope)
 {
     fprintf(f, "## Audit of %s%s%s%s\n\n", a->view->name, scope->file ? " on `" : "",
             scope->file ? scope->file : "", scope->file ? "`" : "");
+    if (scope->kernel) print_kernel(f, a, scope->kernel);
     if (scope->file)
         fprintf(f, "%" PRIu64 " of %" PRIu64 " sites (%s) have something wrong.\n", scope->hits, scope->sites,
                 scope->kind);

@@ -43,7 +43,7 @@ static void print_finding(FILE *f, const audit *a, const finding *x, const audit
     fprintf(f, "  %-9s %s  %s\n", "example", json_text(row, "example"), json_text(row, "text"));
     fprintf(f, "  %-9s %s, by %s; needs %s\n", "kernel", json_text(row, "does"), x->kernel.rule,
             json_text(row, "needs"));
-    print_line(f, "kernels", x->kernels);
+    print_line(f, "kernels", audit_kernels_text(x));
     print_line(f, "why", json_text(row, "why"));
     print_line(f, "proof", proof);
     if (x->proof.run) print_line(f, "again", json_text(x->proof.run, "replay"));
@@ -82,9 +82,20 @@ static void print_severities(FILE *f, const audit *a, const audit_scope *scope)
     fputc('\n', f);
 }
 
+static void print_kernel(FILE *f, const audit *a, const audit_kernel *k)
+{
+    char answers[256];
+    audit_answerer_text(a, k, answers, sizeof answers);
+    text_line(f, "kernel", "%s", k->path);
+    text_line(f, "release", "%s", k->release);
+    text_line(f, "function", "%s", k->function);
+    text_line(f, "answers", "%s", answers);
+}
+
 static void print_head(FILE *f, const audit *a, const audit_scope *scope)
 {
     if (scope->file) text_line(f, "file", "%s", scope->file);
+    if (scope->kernel) print_kernel(f, a, scope->kernel);
     text_line(f, "target", "%s", a->view->name);
     fprintf(f, "%-9s %zu", "findings", shown_count(a, scope));
     print_severities(f, a, scope);
@@ -101,10 +112,25 @@ static void print_head(FILE *f, const audit *a, const audit_scope *scope)
 
 /* ---- programs ---------------------------------------------------------------------------------- */
 
+static json_object *kernel_json(const audit_kernel *k)
+{
+    json_object *row = json_object_new_object();
+    json_object_object_add(row, "path", json_bytes(k->path));
+    json_object_object_add(row, "release", json_bytes(k->release));
+    json_add_text(row, "function", k->function);
+    json_object_object_add(row, "exhaustive", json_object_new_boolean(k->exhaustive));
+    if (k->exhaustive)
+        json_add_number(row, "differences", k->differ);
+    else
+        json_add_number(row, "telling_words", k->telling);
+    return row;
+}
+
 static json_object *summary_json(const audit *a, const audit_scope *scope)
 {
     json_object *s = json_object_new_object(), *accounts = json_object_new_object();
     json_add_text(s, "target", a->view->name);
+    if (scope->kernel) json_object_object_add(s, "kernel", kernel_json(scope->kernel));
     json_add_number(s, "findings", shown_count(a, scope));
     json_add_number(s, "words", a->words);
     for (int i = 0; i < ACCOUNT_COUNT; i++)

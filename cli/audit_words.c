@@ -11,10 +11,11 @@ static const xs_decision *needed(const audit *a, const finding *f)
     return xs_decoder_entries(a->view->ideal, &count)[f->ideal].decision;
 }
 
+/* The table's note is on what it says itself. */
 static const char *kernel_note(const audit *a, const finding *f)
 {
     size_t count;
-    return xs_decoder_entries(a->view->decoder, &count)[f->kernel.entry].decision->note;
+    return f->kernel.own ? "" : xs_decoder_entries(a->view->decoder, &count)[f->kernel.entry].decision->note;
 }
 
 static const xs_quirk *quirk_named(const audit *a, const finding *f)
@@ -70,11 +71,26 @@ void audit_where(const audit *a, const finding *f, char *buf, size_t size)
 
 void audit_does(const finding *f, char *buf, size_t size)
 {
-    bool slot = f->kernel.cls == XS_SLOT;
-    snprintf(buf, size, "%s%s%s", xs_class_name(f->kernel.cls), slot ? "" : " ",
-             slot                           ? ""
-             : f->kernel.cls == XS_SIMULATE ? f->kernel.handler
-                                            : f->kernel.error);
+    const char *more = f->kernel.cls == XS_SIMULATE ? f->kernel.handler
+                       : f->kernel.cls == XS_REJECT ? f->kernel.error
+                                                    : "-";
+    bool none = strcmp(more, "-") == 0; /* a kernel file does not say its errno */
+    snprintf(buf, size, "%s%s%s", xs_class_name(f->kernel.cls), none ? "" : " ", none ? "" : more);
+}
+
+const char *audit_kernels_text(const finding *f)
+{
+    return *f->kernels ? f->kernels : "none of the table";
+}
+
+void audit_answerer_text(const audit *a, const audit_kernel *k, char *buf, size_t size)
+{
+    if (k->exhaustive)
+        snprintf(buf, size, "the kernel's own answers to every word: %" PRIu64 " word%s from %s", k->differ,
+                 k->differ == 1 ? " differs" : "s differ", a->view->name);
+    else
+        snprintf(buf, size, "%s: %zu telling words agree; --exhaustive asks it every word", a->view->name,
+                 k->telling);
 }
 
 void audit_needs(const audit *a, const finding *f, char *buf, size_t size)
@@ -298,7 +314,7 @@ json_object *finding_json(const audit *a, const finding *f, bool sites)
     add_words(a, f, row);
     json_add_text(row, "does", does);
     json_add_text(row, "needs", needs);
-    json_add_text(row, "kernels", f->kernels);
+    json_add_text(row, "kernels", audit_kernels_text(f));
     json_add_text(row, "why", sentence);
     json_object_object_add(row, "proof", proof_json(f));
     if (sites) json_add_number(row, "sites", f->sites);

@@ -121,7 +121,8 @@ static int open_part(part *pt, const char *target, bool all)
     xs_cases_wanted wanted = {.arch = xs_table_arch(pt->view.table, pt->view.target.arch),
                               .target = all ? NULL : pt->view.name,
                               .rule = p->rule,
-                              .cls = p->slots ? XS_SLOT : XS_SIMULATE};
+                              .cls = p->slots ? XS_SLOT : XS_SIMULATE,
+                              .any = p->slots && p->has_word}; /* what it would do there */
     if (!xs_cases_open(pt->view.table, &wanted, &pt->cases, why, sizeof why))
         return complain(STATUS_USAGE, "%s", why);
     return read_divergences(pt);

@@ -138,7 +138,7 @@ static const char *option_name(int opt)
 /* Which commands an option belongs to. */
 static unsigned commands_of(int opt)
 {
-    if (opt == OPT_JOBS) return CLASSIFY | LOCKSTEP | REFEREE;
+    if (opt == OPT_JOBS) return CLASSIFY | LOCKSTEP | AUDIT | REFEREE;
     if (opt == OPT_CLASS) return CLASSIFY | LOCKSTEP;
     if (opt == OPT_WORDS) return CLASSIFY | REFEREE;
     if (opt >= OPT_SITES && opt <= OPT_SECTION) return CLASSIFY | AUDIT;
@@ -150,6 +150,7 @@ static unsigned commands_of(int opt)
     if (opt == OPT_NO_PROOF) return AUDIT;
     if (opt == OPT_FILE) return LOCKSTEP | AUDIT;
     if (opt >= OPT_RULE && opt <= OPT_PLAIN) return LOCKSTEP;
+    if (opt == OPT_SYMBOLS || opt == OPT_EXHAUSTIVE || opt == OPT_STATE) return AUDIT | REFEREE;
     if (opt >= OPT_SYMBOLS && opt <= OPT_SCAN) return REFEREE;
     if (opt == OPT_MEM || (opt >= OPT_REG && opt <= OPT_NZCV)) return SIMULATE | LOCKSTEP;
     if (opt >= OPT_REG && opt <= OPT_BATCH) return SIMULATE;
@@ -168,7 +169,7 @@ void options_help(FILE *f)
         "       xolsim simulate [OPTION]... --batch          the same for JSON Lines on standard input\n"
         "       xolsim lockstep [OPTION]...                  the simulator against Unicorn\n"
         "       xolsim lockstep merge REPORT...              the shards of one run, together\n"
-        "       xolsim audit [OPTION]... TARGET              where a kernel's class is not what is needed\n"
+        "       xolsim audit [OPTION]... TARGET | VMLINUX    where a kernel's class is not what is needed\n"
         "       xolsim kernel [OPTION]... VMLINUX [HEX]...   a real kernel's own functions asked, in "
         "Unicorn\n"
         "       xolsim table list | show TARGET | dump TARGET | census TARGET | diff TARGET TARGET | check "
@@ -216,7 +217,11 @@ void options_help(FILE *f)
         "  --divergences F   known disagreements instead of the built-in ones\n"
         "audit:\n"
         "  --file BINARY     which instructions of a program are in a finding; --sites, --symbol, --section\n"
-        "  --no-proof        nothing is run in Unicorn\n",
+        "  --no-proof        nothing is run in Unicorn\n"
+        "  --exhaustive      VMLINUX: the answers of its own decode function to every word, instead of those "
+        "of\n"
+        "                    the target that it is identified as; --mode, --symbols, --jobs, --state as "
+        "below\n",
         f);
     fputs("kernel:\n"
           "  --words           what it answers for instruction words (- : standard input)\n"

@@ -40,6 +40,7 @@ typedef struct xs_cases_wanted {
     const char *target;     /* NULL: all */
     const char *rule;       /* only this one; NULL: all */
     xs_class cls;           /* XS_SIMULATE or XS_SLOT */
+    bool any;               /* of any class, to be run in a slot (cls is XS_SLOT) */
     const xs_sim_arch *sim; /* handlers; NULL: the architecture's own */
 } xs_cases_wanted;
 

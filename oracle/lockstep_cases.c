@@ -19,7 +19,7 @@ static bool is_known(const xs_cases *cases, const xs_entry *e)
 
 static bool is_wanted(const xs_cases_wanted *w, const xs_entry *e)
 {
-    return e->decision->cls == w->cls && (!w->rule || strcmp(w->rule, e->rule->name) == 0);
+    return (w->any || e->decision->cls == w->cls) && (!w->rule || strcmp(w->rule, e->rule->name) == 0);
 }
 
 static bool add_case(xs_cases *cases, const xs_decoder *d, const xs_simulator *s, size_t entry,
