@@ -153,6 +153,7 @@ void audit_close(audit *a);
 /* Which findings a word is in; places in a->findings. Returns how many. */
 enum { AUDIT_AT_ONCE = 8 };
 size_t audit_of_word(const audit *a, uint32_t word, size_t found[AUDIT_AT_ONCE]);
+bool audit_holds(const finding *f, uint32_t word);
 /* Word number n of a finding: the same for the same n. Where there are few, each in its turn; else its
  * operands are edges, like lockstep's. */
 uint32_t audit_word(const audit *a, const finding *f, uint64_t n);

@@ -213,7 +213,7 @@ void audit_close(audit *a)
 
 /* ---- words ------------------------------------------------------------------------------------- */
 
-static bool holds(const finding *f, uint32_t word)
+bool audit_holds(const finding *f, uint32_t word)
 {
     for (size_t i = 0; i < f->cubes.count; i++)
         if (cube_holds(f->cubes.list[i], word)) return true;
@@ -227,7 +227,7 @@ size_t audit_of_word(const audit *a, uint32_t word, size_t found[AUDIT_AT_ONCE])
     a->side.treat(a->side.self, word, &k);
     for (size_t i = 0; i < a->count && n < AUDIT_AT_ONCE; i++) {
         const finding *f = &a->findings[i];
-        if (f->ideal == ideal && same_treatment(&f->kernel, &k) && holds(f, word)) found[n++] = i;
+        if (f->ideal == ideal && same_treatment(&f->kernel, &k) && audit_holds(f, word)) found[n++] = i;
     }
     return n;
 }

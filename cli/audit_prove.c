@@ -48,6 +48,12 @@ static void prover_close(prover *pr)
     xs_simulator_free(pr->simulator);
 }
 
+/* What is run stands for the finding: it is one of its words. */
+static bool is_about(const void *arg, uint32_t word)
+{
+    return audit_holds(arg, word);
+}
+
 /* The words are run as the rule of one side: the kernel's, or, when that refuses them, ideal's. */
 static void choose(prover *pr, const finding *f, bool kernel, xs_simulator *simulator)
 {
@@ -55,7 +61,9 @@ static void choose(prover *pr, const finding *f, bool kernel, xs_simulator *simu
     const view *v = pr->a->view;
     pr->c = (xs_case){.decoder = kernel ? v->decoder : v->ideal,
                       .simulator = simulator,
-                      .entry = kernel ? f->kernel.entry : f->ideal};
+                      .entry = kernel ? f->kernel.entry : f->ideal,
+                      .about = is_about,
+                      .about_arg = f};
     pr->c.e = &xs_decoder_entries(pr->c.decoder, &count)[pr->c.entry];
     xs_target_format(v->table, xs_decoder_target(pr->c.decoder), pr->c.target, sizeof pr->c.target);
 }

@@ -83,8 +83,7 @@ static int read_state(const part *pt, xs_check *k)
 static const xs_case *case_of_word(const part *pt)
 {
     for (size_t i = 0; i < pt->cases.count; i++)
-        if (xs_lookup(pt->cases.list[i].decoder, pt->p->word) == pt->cases.list[i].entry)
-            return &pt->cases.list[i];
+        if (xs_case_has(&pt->cases.list[i], pt->p->word)) return &pt->cases.list[i];
     return NULL;
 }
 

@@ -21,7 +21,12 @@ typedef struct xs_case {
     size_t entry;
     const xs_entry *e;
     char target[96]; /* of the decoder; one of several that treat it alike */
+    /* Which of the entry's words it is about; NULL: all. */
+    bool (*about)(const void *arg, uint32_t word);
+    const void *about_arg;
 } xs_case;
+
+bool xs_case_has(const xs_case *c, uint32_t word);
 
 typedef struct xs_cases {
     const xs_table *table;

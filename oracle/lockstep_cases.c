@@ -22,6 +22,11 @@ static bool is_wanted(const xs_cases_wanted *w, const xs_entry *e)
     return (w->any || e->decision->cls == w->cls) && (!w->rule || strcmp(w->rule, e->rule->name) == 0);
 }
 
+bool xs_case_has(const xs_case *c, uint32_t word)
+{
+    return xs_lookup(c->decoder, word) == c->entry && (!c->about || c->about(c->about_arg, word));
+}
+
 static bool add_case(xs_cases *cases, const xs_decoder *d, const xs_simulator *s, size_t entry,
                      const char *target)
 {

@@ -21,7 +21,7 @@ static bool clear_word(xs_lockstep *ls, const xs_case *c, xs_check *check, bool 
     for (unsigned bit = 0; bit < c->e->rule->width; bit++) {
         xs_check change = *check;
         change.word &= ~(UINT32_C(1) << bit);
-        if (change.word == check->word || xs_lookup(c->decoder, change.word) != c->entry) continue;
+        if (change.word == check->word || !xs_case_has(c, change.word)) continue;
         progress |= keep_if_fails(ls, c, check, &change, ok);
     }
     return progress;

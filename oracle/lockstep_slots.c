@@ -206,7 +206,7 @@ bool xs_slot_minimise(xs_lockstep *ls, const xs_case *c, const xs_decoder *ideal
     for (unsigned bit = 0; bit < c->e->rule->width; bit++) {
         uint32_t word = check->word & ~(UINT32_C(1) << bit);
         if (ideal && xs_lookup(ideal, word) != xs_lookup(ideal, check->word)) continue;
-        if (word != check->word && xs_lookup(c->decoder, word) == c->entry)
+        if (word != check->word && xs_case_has(c, word))
             keep_if_differs(ls, c, check, word, &check->start, &ok);
     }
     return ok;
