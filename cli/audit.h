@@ -181,6 +181,7 @@ void audit_sentence(const audit *a, const finding *f, char *buf, size_t size);
 void audit_needs(const audit *a, const finding *f, char *buf, size_t size); /* "reject, branch" */
 void audit_does(const finding *f, char *buf, size_t size);                  /* "simulate simulate_jal" */
 const char *audit_kernels_text(const finding *f);
+const char *audit_fit(const audit_kernel *k); /* behind the target: "" or ", the nearest"; k may be NULL */
 void audit_answerer_text(const audit *a, const audit_kernel *k, char *buf, size_t size); /* a sentence */
 const char *audit_place_sentence(unsigned hazard);
 const char *audit_verdict_name(audit_verdict verdict);           /* "differs", ... */

@@ -36,13 +36,17 @@ static bool is_harmful(const audit *a, const xs_decision *d)
     return false;
 }
 
-/* Does the target know a harmful bug of the handler, on some word? */
+/* Is a harmful bug of the handler known, on some word of some kernel? */
 static bool has_bugs(const audit *a, const char *handler)
 {
     size_t count;
-    const xs_entry *e = xs_decoder_entries(a->view->decoder, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(e[i].decision->handler, handler) == 0 && is_harmful(a, e[i].decision)) return true;
+    const xs_table *t = a->view->table;
+    const xs_rule *rules = xs_table_rules(t, &count);
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < rules[r].decision_count; i++) {
+            const xs_decision *d = &xs_table_decisions(t, &rules[r])[i];
+            if (strcmp(d->handler, handler) == 0 && is_harmful(a, d)) return true;
+        }
     return false;
 }
 

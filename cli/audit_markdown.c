@@ -88,17 +88,25 @@ static void print_kernel(FILE *f, const audit *a, const audit_kernel *k)
 {
     char answers[256];
     audit_answerer_text(a, k, answers, sizeof answers);
-    fprintf(f, "- kernel: `%s`\n", k->path);
+    fprintf(f, "- target: %s%s\n", a->view->name, audit_fit(k));
     print_item(f, "release", k->release);
     fprintf(f, "- function: `%s`\n", k->function);
     print_item(f, "answers", answers);
     fputc('\n', f);
 }
 
+/* "arm64/7.1/uprobe", "`vmlinux` on `program`" */
+static void print_title(FILE *f, const audit *a, const audit_scope *scope)
+{
+    const char *quote = scope->kernel ? "`" : "";
+    fprintf(f, "## Audit of %s%s%s", quote, scope->kernel ? scope->kernel->path : a->view->name, quote);
+    if (scope->file) fprintf(f, " on `%s`", scope->file);
+    fputs("\n\n", f);
+}
+
 void audit_markdown(FILE *f, const audit *a, const audit_scope *scope)
 {
-    fprintf(f, "## Audit of %s%s%s%s\n\n", a->view->name, scope->file ? " on `" : "",
-            scope->file ? scope->file : "", scope->file ? "`" : "");
+    print_title(f, a, scope);
     if (scope->kernel) print_kernel(f, a, scope->kernel);
     if (scope->file)
         fprintf(f, "%" PRIu64 " of %" PRIu64 " sites (%s) have something wrong.\n", scope->hits, scope->sites,

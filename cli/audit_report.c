@@ -96,7 +96,7 @@ static void print_head(FILE *f, const audit *a, const audit_scope *scope)
 {
     if (scope->file) text_line(f, "file", "%s", scope->file);
     if (scope->kernel) print_kernel(f, a, scope->kernel);
-    text_line(f, "target", "%s", a->view->name);
+    text_line(f, "target", "%s%s", a->view->name, audit_fit(scope->kernel));
     fprintf(f, "%-9s %zu", "findings", shown_count(a, scope));
     print_severities(f, a, scope);
     if (scope->file) {

@@ -83,6 +83,11 @@ const char *audit_kernels_text(const finding *f)
     return *f->kernels ? f->kernels : "none of the table";
 }
 
+const char *audit_fit(const audit_kernel *k)
+{
+    return k && k->differ ? ", the nearest" : "";
+}
+
 void audit_answerer_text(const audit *a, const audit_kernel *k, char *buf, size_t size)
 {
     if (k->exhaustive)

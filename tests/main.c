@@ -14,10 +14,10 @@ static uint64_t choose_seed(void)
 
 int main(void)
 {
-    Suite *(*const suites[])(void) = {notation_suite,   table_suite,    reference_suite, decoder_suite,
-                                      classifier_suite, site_suite,     image_suite,     simulator_suite,
-                                      oracle_suite,     lockstep_suite, code_suite,      cli_suite,
-                                      audit_suite,      kernel_suite,   coverage_suite};
+    Suite *(*const suites[])(void) = {
+        notation_suite, table_suite,     reference_suite, decoder_suite,  classifier_suite, site_suite,
+        image_suite,    simulator_suite, oracle_suite,    lockstep_suite, code_suite,       cli_suite,
+        audit_suite,    cubes_suite,     answers_suite,   kernel_suite,   coverage_suite};
     const char *only = getenv("CK_RUN_SUITE");
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)

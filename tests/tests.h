@@ -31,6 +31,8 @@ Suite *code_suite(void) __attribute__((weak));
 Suite *kernel_suite(void) __attribute__((weak));
 Suite *cli_suite(void) __attribute__((weak));
 Suite *audit_suite(void) __attribute__((weak));
+Suite *cubes_suite(void) __attribute__((weak));
+Suite *answers_suite(void) __attribute__((weak));
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
