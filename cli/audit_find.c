@@ -189,7 +189,7 @@ static int by_severity(const void *x, const void *y)
 bool audit_find(audit *a, const view *v, audit_side side)
 {
     *a = (audit){.view = v, .side = side};
-    side.walk(side.self, v->ideal, take, a);
+    a->failed = !side.walk(side.self, v->ideal, take, a); /* take goes on while there is memory */
     for (size_t i = 0; i < a->count && !a->failed; i++)
         cubes_join(&a->findings[i].cubes);
     if (a->count) qsort(a->findings, a->count, sizeof *a->findings, by_severity);

@@ -103,24 +103,44 @@ static bool meet(cube a, cube b)
     return ((a.value ^ b.value) & a.mask & b.mask) == 0;
 }
 
-/* Outside of the cubes before `from`. What is outside of the next that meets it is cut along that one's bits:
- * the n-th piece has the first n - 1 of them as that cube has, and the n-th not. */
-static bool cut(const cube_list *cubes, size_t from, cube whole, cube_piece_fn *fn, void *arg)
+/* Those of some cubes of the list (NULL: of all) that meet another; NULL: no memory. */
+static size_t *meeting(const cube_list *cubes, const size_t *some, size_t *count, cube whole)
 {
-    while (from < cubes->count && !meet(whole, cubes->list[from]))
-        from++;
-    if (from == cubes->count) return fn(arg, whole, SIZE_MAX);
-    const cube by = cubes->list[from];
-    for (uint32_t left = by.mask & ~whole.mask; left; left &= left - 1) {
+    size_t n = 0, *found = calloc(*count + 1, sizeof *found);
+    for (size_t i = 0; found && i < *count; i++) {
+        size_t place = some ? some[i] : i;
+        if (meet(whole, cubes->list[place])) found[n++] = place;
+    }
+    *count = n;
+    return found;
+}
+
+/* What is outside of the first that meets it is cut along that one's bits: the n-th piece has the first n - 1
+ * of them as that cube has, and the n-th not. It cannot meet more of the list's cubes than the whole does. */
+static bool cut(const cube_list *cubes, const size_t *some, size_t count, cube whole, cube_piece_fn *fn,
+                void *arg)
+{
+    size_t *found = meeting(cubes, some, &count, whole);
+    if (!found) return false;
+    if (count == 0) {
+        free(found);
+        return fn(arg, whole, SIZE_MAX);
+    }
+    const cube by = cubes->list[found[0]];
+    bool ok = true;
+    for (uint32_t left = by.mask & ~whole.mask; ok && left; left &= left - 1) {
         uint32_t bit = left & -left;
         whole.mask |= bit;
-        if (!cut(cubes, from + 1, (cube){whole.mask, whole.value | (~by.value & bit)}, fn, arg)) return false;
+        const cube outside = {whole.mask, whole.value | (~by.value & bit)};
+        ok = cut(cubes, found + 1, count - 1, outside, fn, arg);
         whole.value |= by.value & bit;
     }
-    return fn(arg, whole, from);
+    ok = ok && fn(arg, whole, found[0]);
+    free(found);
+    return ok;
 }
 
 bool cubes_cut(const cube_list *cubes, cube whole, cube_piece_fn *fn, void *arg)
 {
-    return cut(cubes, 0, whole, fn, arg);
+    return cut(cubes, NULL, cubes->count, whole, fn, arg);
 }

@@ -141,6 +141,31 @@ START_TEST(cuts)
 }
 END_TEST
 
+static bool add_up(void *arg, cube piece, size_t in)
+{
+    uint64_t *words = arg;
+    words[in == SIZE_MAX] += cube_words(piece);
+    return true;
+}
+
+/* Words without any pattern, as of a kernel that answers at random: no faster than n log n would end. */
+START_TEST(many_of_no_pattern)
+{
+    rng r = rng_new("many_of_no_pattern");
+    cube_list cubes = {0};
+    uint64_t words[2] = {0};
+    for (uint32_t word = 0x0b000000; word < 0x0c000000; word += 1 + below(&r, 512))
+        ck_assert(cubes_add_words(&cubes, word, word, 1));
+    uint64_t count = cubes.count;
+    cubes_join(&cubes);
+    ck_assert(cubes_cut(&cubes, (cube){0xf0000000, 0}, add_up, words));
+    ck_assert_uint_ge(count, 60000);
+    ck_assert_uint_eq(words[0], count);
+    ck_assert_uint_eq(words[1], (1u << 28) - count);
+    cubes_close(&cubes);
+}
+END_TEST
+
 START_TEST(stops_when_told)
 {
     cube_list cubes = {0};
@@ -163,6 +188,7 @@ Suite *cubes_suite(void)
     tcase_add_loop_test(t, ranges_and_joins, 0, 2);
     tcase_add_test(t, pieces_of_a_cube);
     tcase_add_test(t, cuts);
+    tcase_add_test(t, many_of_no_pattern);
     tcase_add_test(t, stops_when_told);
     suite_add_tcase(s, t);
     return s;
