@@ -212,6 +212,39 @@ START_TEST(proofs_are_of_its_words)
 }
 END_TEST
 
+/* ---- the sites of a program ------------------------------------------------------------------------ */
+
+/* count_up of hello-arm64: ldxr; add x1, x1, #1; stxr. The table has the first and the last refused. */
+static const struct {
+    odd answer;
+    uint64_t own, livelock; /* sites that its answer, and that their place is wrong for */
+} at_sites[] = {
+    {{0x91000421, 0x91000421, XS_REJECT, "-"}, 2, 0}, /* refused, elsewhere too: its place does no harm */
+    {{0x91000421, 0x91000421, XS_SIMULATE, "simulate_new"}, 0, 1}, /* accepted, as by the table */
+    {{0xc8027c01, 0xc8027c01, XS_SLOT, "-"}, 1, 1},                /* the store: by its word, not its place */
+    {{0xc85f7c01, 0xc85f7c01, XS_SIMULATE, "simulate_new"}, 0, 1}, /* the load is not between */
+    {{0xc8027c01, 0xc8027c01, XS_SIMULATE, "simulate_new"}, 0, 2}, /* the store is */
+};
+
+START_TEST(sites)
+{
+    program p;
+    options o = plain;
+    audit_scope scope = {.file = "hello"};
+    o.target = "arm64/7.3/uprobe";
+    ck_assert_int_eq(program_open(&p, &o, "fixtures/programs/hello-arm64"), STATUS_OK);
+    open_kernel(o.target, &at_sites[_i].answer, 1);
+    audit_sites(&a, &p.code, &o, &scope);
+    uint64_t own = 0;
+    for (size_t i = 0; i < a.count; i++)
+        own += a.findings[i].kernel.own ? a.findings[i].sites : 0;
+    ck_assert_uint_eq(own, at_sites[_i].own);
+    ck_assert_uint_eq(a.places[__builtin_ctz(XS_HAZARD_LIVELOCK)].sites, at_sites[_i].livelock);
+    close_kernel();
+    program_close(&p);
+}
+END_TEST
+
 /* A kernel that answers as its target has the audit of the target, to the word. */
 START_TEST(nothing_odd)
 {
@@ -232,6 +265,7 @@ Suite *answers_suite(void)
     tcase_add_test(t, treatments);
     tcase_add_test(t, findings);
     tcase_add_test(t, proofs_are_of_its_words);
+    tcase_add_loop_test(t, sites, 0, sizeof at_sites / sizeof *at_sites);
     tcase_add_test(t, nothing_odd);
     suite_add_tcase(s, t);
     return s;
