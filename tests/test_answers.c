@@ -58,17 +58,22 @@ static bool add_run(void *arg, size_t entry, uint32_t first, uint32_t last)
     return run_add(&runs, first, last, d->cls, d->handler);
 }
 
-static void open_kernel(const char *target, const odd *list, size_t count)
+static void ask(bool halves)
 {
-    ck_assert_int_eq(view_open_target(&v, &plain, target), STATUS_OK);
-    ck_assert(xs_space_runs(v.decoder, 0, 0, add_run, &(making){list, count}));
-    ck_assert_uint_eq(runs.words, UINT64_C(1) << 32);
-    answers = audit_answers_new(&v, &runs, false, "decode_insn");
+    answers = audit_answers_new(&v, &runs, halves, "decode_insn");
     ck_assert_ptr_nonnull(answers);
     ck_assert(audit_find(&plain_audit, &v, audit_side_of(&v)));
     ck_assert(audit_find(&a, &v, audit_side_of_answers(answers)));
     audit_kernels(&a);
     ck_assert_int_eq(audit_prove(&a, &plain, false), STATUS_OK);
+}
+
+static void open_kernel(const char *target, const odd *list, size_t count)
+{
+    ck_assert_int_eq(view_open_target(&v, &plain, target), STATUS_OK);
+    ck_assert(xs_space_runs(v.decoder, 0, 0, add_run, &(making){list, count}));
+    ck_assert_uint_eq(runs.words, UINT64_C(1) << 32);
+    ask(false);
 }
 
 static void close_kernel(void)
@@ -257,6 +262,67 @@ START_TEST(nothing_odd)
 }
 END_TEST
 
+/* ---- a target's answers beside another one's table -------------------------------------------------- */
+
+static const struct {
+    const char *kernel, *table;
+    bool halves;
+} pairs[] = {
+    {"arm64/6.12/kprobe", "arm64/7.3/kprobe", false},
+    {"arm64/7.3/kprobe", "arm64/5.10/kprobe", false},
+    {"riscv64/6.12.y/uprobe", "riscv64/6.1.y/uprobe", true},
+};
+
+static void add_word(const xs_decoder *d, uint32_t word)
+{
+    const xs_decision *of_word = entry_of(d, word)->decision;
+    ck_assert(run_add(&runs, word, word, of_word->cls, of_word->handler));
+}
+
+static bool add_all(void *arg, size_t entry, uint32_t first, uint32_t last)
+{
+    size_t count;
+    const xs_decision *d = xs_decoder_entries(arg, &count)[entry].decision;
+    return run_add(&runs, first, last, d->cls, d->handler);
+}
+
+static uint64_t hazard_words(const audit *x, unsigned hazard)
+{
+    uint64_t words = 0;
+    for (size_t i = 0; i < x->count; i++)
+        words += x->findings[i].hazard == hazard ? x->findings[i].words : 0;
+    return words;
+}
+
+/* Whatever the table says, what is wrong with the kernel is found, to the word; only handlers that the table
+ * does not name stay unjudged. */
+START_TEST(beside_another_table)
+{
+    view right;
+    audit direct;
+    ck_assert_int_eq(view_open_target(&right, &plain, pairs[_i].kernel), STATUS_OK);
+    ck_assert(audit_find(&direct, &right, audit_side_of(&right)));
+    ck_assert_int_eq(view_open_target(&v, &plain, pairs[_i].table), STATUS_OK);
+    for (uint32_t low = 0; pairs[_i].halves && low <= UINT16_MAX; low++)
+        add_word(right.decoder, low);
+    if (!pairs[_i].halves) ck_assert(xs_space_runs(right.decoder, 0, 0, add_all, right.decoder));
+    ask(pairs[_i].halves);
+    ck_assert_uint_gt(audit_answers_words(answers), 0);
+    check_sum(&a);
+    for (unsigned h = 0; h < XS_HAZARD_COUNT; h++)
+        if (hazard_words(&a, h) != hazard_words(&direct, h))
+            wrong("%s beside %s: %s has %llu words, not %llu", pairs[_i].kernel, pairs[_i].table,
+                  xs_hazard_name(h), (unsigned long long)hazard_words(&a, h),
+                  (unsigned long long)hazard_words(&direct, h));
+    for (int i = ACCOUNT_FASTER; i < ACCOUNT_UNJUDGED; i++)
+        ck_assert_uint_eq(a.account[i], direct.account[i]);
+    audit_close(&direct);
+    view_close(&right);
+    close_kernel();
+    all_right();
+}
+END_TEST
+
 Suite *answers_suite(void)
 {
     Suite *s = suite_create("answers");
@@ -267,6 +333,7 @@ Suite *answers_suite(void)
     tcase_add_test(t, proofs_are_of_its_words);
     tcase_add_loop_test(t, sites, 0, sizeof at_sites / sizeof *at_sites);
     tcase_add_test(t, nothing_odd);
+    tcase_add_loop_test(t, beside_another_table, 0, sizeof pairs / sizeof *pairs);
     suite_add_tcase(s, t);
     return s;
 }
