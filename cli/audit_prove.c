@@ -154,6 +154,16 @@ static bool run_slots(prover *pr, finding *f, xs_slot_counts *counts, xs_slot_ch
     return ok;
 }
 
+/* A kernel's own answer may be about few words of a rule, which happen to do the same at both places: a
+ * branch to the next instruction. */
+static void no_difference(finding *f)
+{
+    f->proof.verdict = PROOF_NOT_RUN;
+    snprintf(f->proof.reason, sizeof f->proof.reason,
+             "%" PRIu64 " runs of %" PRIu64 " word%s show no difference", f->proof.runs, f->proof.words,
+             f->proof.words == 1 ? "" : "s");
+}
+
 static void judge_slots(const prover *pr, finding *f, const xs_slot_counts *counts, bool differs)
 {
     size_t count;
@@ -168,6 +178,8 @@ static void judge_slots(const prover *pr, finding *f, const xs_slot_counts *coun
         snprintf(f->proof.reason, sizeof f->proof.reason, "%s", other->reason);
     } else if (f->kernel.cls == XS_REJECT)
         f->proof.verdict = PROOF_EQUAL;
+    else if (1u << f->hazard == XS_HAZARD_CORRUPTS && f->kernel.own)
+        no_difference(f);
     else if (1u << f->hazard == XS_HAZARD_CORRUPTS)
         f->proof.verdict = PROOF_CONTRADICTION;
     else

@@ -250,6 +250,19 @@ START_TEST(sites)
 }
 END_TEST
 
+/* b to the next instruction: no run can show that it is lost, which is no mistake of the audit. */
+START_TEST(shows_nothing)
+{
+    const odd branch = {0x14000001, 0x14000001, XS_SLOT, "-"};
+    open_kernel("arm64/7.3/uprobe", &branch, 1);
+    const finding *f = find_own("corrupts", "b");
+    ck_assert(f && f->words == 1);
+    ck_assert_int_eq(f->proof.verdict, PROOF_NOT_RUN);
+    ck_assert_msg(strstr(f->proof.reason, "of 1 word show no difference"), "%s", f->proof.reason);
+    close_kernel();
+}
+END_TEST
+
 /* A kernel that answers as its target has the audit of the target, to the word. */
 START_TEST(nothing_odd)
 {
@@ -332,6 +345,7 @@ Suite *answers_suite(void)
     tcase_add_test(t, findings);
     tcase_add_test(t, proofs_are_of_its_words);
     tcase_add_loop_test(t, sites, 0, sizeof at_sites / sizeof *at_sites);
+    tcase_add_test(t, shows_nothing);
     tcase_add_test(t, nothing_odd);
     tcase_add_loop_test(t, beside_another_table, 0, sizeof pairs / sizeof *pairs);
     suite_add_tcase(s, t);
