@@ -40,12 +40,24 @@ typedef struct pool {
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* FNV-1a over the image: another kernel's files in the same directory are no answers of this one. */
+/* FNV-1a. */
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Over the image and its symbols, by which functions are called and handlers named: files of another kernel,
+ * or by other symbols, in the same directory are no answers of this one. */
 static uint64_t fingerprint(const xs_kernel_image *image)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint64_t i = 0; i < image->size; i++)
-        hash = (hash ^ image->bytes[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), image->bytes, image->size);
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        const xs_kernel_symbol *s = &image->symbols[i];
+        hash = add_bytes(add_bytes(hash, &s->addr, sizeof s->addr), s->name, strlen(s->name) + 1);
+    }
     return hash;
 }
 
@@ -77,9 +89,10 @@ static bool is_there(const pool *p, unsigned chunk)
 
 static bool write_chunk(const pool *p, unsigned chunk, const run_list *runs)
 {
-    char path[4200], part[4200];
+    char path[4200], part[4200], suffix[32]; /* another process may be at the same chunk */
+    snprintf(suffix, sizeof suffix, ".%ld.part", (long)getpid());
     chunk_path(p, chunk, "", path, sizeof path);
-    chunk_path(p, chunk, ".part", part, sizeof part);
+    chunk_path(p, chunk, suffix, part, sizeof part);
     FILE *f = fopen(part, "w");
     if (!f) return false;
     runs_print(f, runs, 8);

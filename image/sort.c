@@ -16,7 +16,7 @@ typedef struct key {
 
 static unsigned digit(const key *k, unsigned at)
 {
-    return (at < 8 ? k->addr >> 8 * at : k->section >> 8 * (at - 8)) & 0xff;
+    return (unsigned)((at < 8 ? k->addr >> 8 * at : k->section >> 8 * (at - 8)) & 0xff);
 }
 
 static key key_of(const img_order *order, const void *items, size_t i)

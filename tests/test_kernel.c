@@ -2,6 +2,7 @@
  * that all words are seen by the loop as they are by single calls, and that a sweep survives being killed. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -299,6 +300,38 @@ START_TEST(killed)
 }
 END_TEST
 
+/* What is kept was answered by these symbols: others may call another function, or name it otherwise. */
+START_TEST(other_symbols)
+{
+    static const char *const maps[] = {
+        "", "; s/simulate_b_bl$/x/; s/simulate_b_cond$/simulate_b_bl/; s/ x$/ simulate_b_cond/"};
+    char dir[] = "/tmp/xolsim-test-XXXXXX", command[1000];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof command,
+                 "sed 's/^/&/%s' fixtures/kernel/Image-arm64.map > %s/map && " XOLSIM_PROGRAM
+                 " kernel --exhaustive --jobs 1 --shard 1345/4096 --target arm64/6.12.y/uprobe --state %s"
+                 " --symbols %s/map fixtures/kernel/Image-arm64 > /dev/null",
+                 maps[i], dir, dir, dir);
+        ck_assert_int_eq(shell(command), i);
+    }
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    ck_assert_int_eq(shell(command), 0);
+}
+END_TEST
+
+START_TEST(nobody_waits_for_a_pipe)
+{
+    char path[] = "/tmp/xolsim-test-XXXXXX", why[200];
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_ne(xs_kernel_image_open(path, NULL, &image, why, sizeof why), XS_IMAGE_OK);
+    ck_assert_str_eq(why, "not a regular file");
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 Suite *kernel_suite(void)
 {
     Suite *s = suite_create("kernel");
@@ -313,6 +346,8 @@ Suite *kernel_suite(void)
     tcase_add_loop_test(t, raw_image, 0, 2);
     tcase_add_loop_test(t, telling_words, 0, 3);
     tcase_add_test(t, killed);
+    tcase_add_test(t, other_symbols);
+    tcase_add_test(t, nobody_waits_for_a_pipe);
     suite_add_tcase(s, t);
     return s;
 }
