@@ -110,17 +110,23 @@ void referee_head(const referee *r, output *out)
     output_value(out, "release", NULL, json_bytes(release));
 }
 
-int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d)
+int referee_try(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d, char *why, size_t size)
 {
-    char why[400];
-    xs_kernel *k = xs_kernel_open(r->image, exact, why, sizeof why);
+    xs_kernel *k = xs_kernel_open(r->image, exact, why, size);
     *d = (xs_kernel_decoder){0};
-    if (!k) return complain(STATUS_INTERNAL, "%s", why);
-    if (xs_kernel_decoder_open(k, r->table, mode, d, why, sizeof why)) return STATUS_OK;
+    if (!k) return STATUS_INTERNAL;
+    if (xs_kernel_decoder_open(k, r->table, mode, d, why, size)) return STATUS_OK;
     int status = xs_kernel_crashed(k)->what ? STATUS_INTERNAL : STATUS_INPUT;
     xs_kernel_close(k);
     d->k = NULL;
-    return complain(status, "%s: %s", r->path, why);
+    return status;
+}
+
+int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d)
+{
+    char why[REFEREE_WHY];
+    int status = referee_try(r, mode, exact, d, why, sizeof why);
+    return status == STATUS_OK ? status : complain(status, "%s: %s", r->path, why);
 }
 
 int referee_target(const referee *r, const xs_kernel_decoder *d, identity *id, view *v)

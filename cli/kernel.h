@@ -35,7 +35,10 @@ void referee_head(const referee *r, output *out);
 /* A list of rows beside a target, with a head; rows returns a status. id: a target that was identified. */
 int referee_list(const referee *r, const view *v, const identity *id, const char *name, const column *columns,
                  size_t count, int (*rows)(void *arg, output *out), void *arg);
-/* A machine and its decode function; a status after a message. Close the machine. */
+/* A machine and its decode function; a status after a message (referee_try: after why is written). Close the
+ * machine. */
+enum { REFEREE_WHY = 400 };
+int referee_try(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d, char *why, size_t size);
 int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d);
 
 int kernel_words(const referee *r);      /* kernel_words.c */

@@ -184,20 +184,29 @@ static int print_all(const referee *r, both *b, output *out)
     return differ ? STATUS_FOUND : STATUS_OK;
 }
 
-/* A kernel may have uprobes and no kprobes: without --mode what is there is enough. */
-static int identify_modes(const referee *r, both *b)
+/* A kernel may have uprobes and no kprobes: without --mode what is there is enough, and one line says what is
+ * not. */
+static int open_modes(const referee *r, both *b)
 {
     static const char *const modes[] = {"uprobe", "kprobe"};
-    int status = STATUS_OK, worst = STATUS_INPUT;
+    char why[REFEREE_WHY], missing[REFEREE_WHY] = "";
     for (unsigned m = 0; m < 2; m++) {
         if (r->o->mode && strcmp(r->o->mode, modes[m]) != 0) continue;
-        status = referee_open(r, modes[m], true, &b->d[b->count]);
-        if (status == STATUS_OK) worst = STATUS_OK;
-        if (status == STATUS_OK) status = identify(r, &b->d[b->count], &b->id[b->count]);
-        if (b->d[b->count].k) b->count++;
-        if (status > STATUS_INPUT) return status;
+        int status = referee_try(r, modes[m], true, &b->d[b->count], why, sizeof why);
+        if (status > STATUS_INPUT) return complain(status, "%s: %s", r->path, why);
+        if (status == STATUS_OK) b->count++;
+        if (status != STATUS_OK && !*missing) snprintf(missing, sizeof missing, "%s", why);
     }
-    return worst;
+    if (*missing) complain(STATUS_INPUT, "%s: %s", r->path, missing);
+    return b->count ? STATUS_OK : STATUS_INPUT;
+}
+
+static int identify_modes(const referee *r, both *b)
+{
+    int status = open_modes(r, b);
+    for (unsigned m = 0; status == STATUS_OK && m < b->count; m++)
+        status = identify(r, &b->d[m], &b->id[m]);
+    return status;
 }
 
 int kernel_identify(const referee *r)
