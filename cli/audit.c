@@ -121,20 +121,13 @@ static int check_target(const options *o, const audit_request *r)
                                   : "symbols");
 }
 
-static int check_vmlinux(const options *o, const audit_request *r)
-{
-    if (o->mode && strcmp(o->mode, "uprobe") != 0 && strcmp(o->mode, "kprobe") != 0)
-        return complain(STATUS_USAGE, "--mode: '%s' is not one of uprobe, kprobe", o->mode);
-    return r->state && !r->exhaustive ? complain(STATUS_USAGE, "--state is for --exhaustive") : STATUS_OK;
-}
-
 int command_audit(const options *o)
 {
     audit_request r;
     bool is_target = false;
     int status = read_request(o, &r);
     if (status == STATUS_OK) status = find_out(o, &is_target);
-    if (status == STATUS_OK) status = is_target ? check_target(o, &r) : check_vmlinux(o, &r);
+    if (status == STATUS_OK && is_target) status = check_target(o, &r);
     if (status != STATUS_OK) return status;
     return is_target ? audit_target(o, &r, o->args[0], NULL) : audit_vmlinux(o, &r);
 }

@@ -168,7 +168,7 @@ void audit_kernels(audit *a);
 /* audit_handlers.c: do the handlers of two entries, of the view's decoder and of ideal's, do the same to
  * words of the cube? Judged by carrying out some in the simulator. */
 typedef enum audit_same { HANDLER_SAME, HANDLER_OTHER, HANDLER_UNKNOWN } audit_same;
-audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, cube words);
+audit_same handlers_compare(const view *v, size_t kernel, size_t ideal, cube c);
 
 /* audit_prove.c: run every finding that has something to be run for (hit: only those with sites). Returns
  * STATUS_OK; STATUS_INTERNAL when the oracle failed or a run contradicts its finding, said on standard error.

@@ -33,6 +33,13 @@ static audit_source source_of(const referee *r, const xs_kernel_decoder *d, cons
                           .halves = xs_table_granule(r->table) == 2};
 }
 
+static int check(const options *o, const audit_request *req)
+{
+    int status = referee_check_mode(o);
+    if (status != STATUS_OK || !req->state || req->exhaustive) return status;
+    return complain(STATUS_USAGE, "--state is for --exhaustive");
+}
+
 int audit_vmlinux(const options *o, const audit_request *req)
 {
     referee r = {.o = o, .shard = 1, .shards = 1, .path = o->args[0]};
@@ -42,7 +49,8 @@ int audit_vmlinux(const options *o, const audit_request *req)
     r.symbols = req->symbols;
     r.state = req->state;
     r.exhaustive = req->exhaustive;
-    int status = referee_image(&r);
+    int status = check(o, req);
+    if (status == STATUS_OK) status = referee_image(&r);
     if (status == STATUS_OK) status = ask(&r, req, &d, &id, &runs);
     if (status == STATUS_OK) {
         audit_source source = source_of(&r, &d, &id, &runs);

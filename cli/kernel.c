@@ -1,4 +1,5 @@
 /* kernel: a real kernel's own functions asked, in Unicorn. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,11 +60,10 @@ static int make_plan(const options *o, referee *r)
         return complain(STATUS_USAGE, "--dump, --state and --shard are for --exhaustive");
     if (o->arch || o->kernel)
         return complain(STATUS_USAGE, "the file brings its architecture; --target compares");
-    if (o->mode && strcmp(o->mode, "uprobe") != 0 && strcmp(o->mode, "kprobe") != 0)
-        return complain(STATUS_USAGE, "--mode: '%s' is not one of uprobe, kprobe", o->mode);
-    if (r->scan && o->mode && strcmp(o->mode, "kprobe") != 0)
+    int status = referee_check_mode(o);
+    if (status == STATUS_OK && r->scan && o->mode && strcmp(o->mode, "kprobe") != 0)
         return complain(STATUS_USAGE, "--scan: only kprobes are looked back for, not %ss", o->mode);
-    return STATUS_OK;
+    return status;
 }
 
 int command_kernel(const options *o)
@@ -127,6 +127,19 @@ int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decod
     char why[REFEREE_WHY];
     int status = referee_try(r, mode, exact, d, why, sizeof why);
     return status == STATUS_OK ? status : complain(status, "%s: %s", r->path, why);
+}
+
+int referee_crashed(const referee *r, const xs_kernel_decoder *d, uint32_t word, const char *function)
+{
+    char text[256];
+    xs_kernel_crash_text(xs_kernel_crashed(d->k), text, sizeof text);
+    return complain(STATUS_INTERNAL, "%s: 0x%08" PRIx32 ": %s crashes: %s", r->path, word, function, text);
+}
+
+int referee_check_mode(const options *o)
+{
+    if (!o->mode || strcmp(o->mode, "uprobe") == 0 || strcmp(o->mode, "kprobe") == 0) return STATUS_OK;
+    return complain(STATUS_USAGE, "--mode: '%s' is not one of uprobe, kprobe", o->mode);
 }
 
 int referee_target(const referee *r, const xs_kernel_decoder *d, identity *id, view *v)

@@ -40,6 +40,10 @@ int referee_list(const referee *r, const view *v, const identity *id, const char
 enum { REFEREE_WHY = 400 };
 int referee_try(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d, char *why, size_t size);
 int referee_open(const referee *r, const char *mode, bool exact, xs_kernel_decoder *d);
+/* Says that a function of the kernel crashed on the word; returns the status for that. */
+int referee_crashed(const referee *r, const xs_kernel_decoder *d, uint32_t word, const char *function);
+/* Is --mode, if it is given, a kernel's? A status after a message. */
+int referee_check_mode(const options *o);
 
 int kernel_words(const referee *r);      /* kernel_words.c */
 int kernel_identify(const referee *r);   /* kernel_identify.c */
@@ -74,6 +78,12 @@ typedef struct run_list {
 
 /* kernel_runs.c. Behind what is there; merged with it when it goes on. false: no memory. */
 bool run_add(run_list *runs, uint32_t first, uint32_t last, xs_class cls, const char *handler);
+/* An xs_kernel_run_fn that adds what the decoder says; arg is a run_collector. */
+typedef struct run_collector {
+    const xs_kernel_decoder *d;
+    run_list *runs;
+} run_collector;
+bool run_collect(void *arg, uint32_t first, uint32_t last, const xs_kernel_verdict *v);
 bool runs_equal(const run_list *a, const run_list *b);
 void runs_close(run_list *runs);
 /* As text, a line each, like table dump's. */

@@ -102,19 +102,6 @@ static bool write_chunk(const pool *p, unsigned chunk, const run_list *runs)
 
 /* ---- a worker ------------------------------------------------------------------------------------ */
 
-typedef struct collector {
-    const xs_kernel_decoder *d;
-    run_list runs;
-} collector;
-
-static bool collect(void *arg, uint32_t first, uint32_t last, const xs_kernel_verdict *v)
-{
-    collector *c = arg;
-    char name[128];
-    return run_add(&c->runs, first, last, v->cls,
-                   xs_kernel_handler_name(c->d, v->handler, name, sizeof name));
-}
-
 /* Where it crashed is found again by a machine that knows every pc. */
 static void report_crash(const pool *p, uint32_t word)
 {
@@ -133,14 +120,15 @@ static void report_crash(const pool *p, uint32_t word)
 static bool make_chunk(const pool *p, const xs_kernel_decoder *d, unsigned chunk)
 {
     uint32_t word, first = (uint32_t)chunk * CHUNK;
-    collector c = {.d = d};
-    xs_kernel_end end = xs_kernel_runs(d, first, first + (CHUNK - 1), collect, &c, &word);
-    bool ok = end == XS_KERNEL_DONE && write_chunk(p, chunk, &c.runs);
+    run_list runs = {0};
+    xs_kernel_end end =
+        xs_kernel_runs(d, first, first + (CHUNK - 1), run_collect, &(run_collector){d, &runs}, &word);
+    bool ok = end == XS_KERNEL_DONE && write_chunk(p, chunk, &runs);
     if (end == XS_KERNEL_CRASHED)
         report_crash(&(pool){.r = p->r, .d = d, .board = p->board}, word);
     else if (!ok)
         snprintf(p->board->why, sizeof p->board->why, "%s: cannot be written to", p->dir);
-    runs_close(&c.runs);
+    runs_close(&runs);
     return ok;
 }
 

@@ -6,29 +6,15 @@
 
 enum { SAMPLES = 64 };
 
-typedef struct collector {
-    const xs_kernel_decoder *d;
-    run_list *runs;
-} collector;
-
-static bool collect(void *arg, uint32_t first, uint32_t last, const xs_kernel_verdict *v)
-{
-    collector *c = arg;
-    char name[128];
-    return run_add(c->runs, first, last, v->cls, xs_kernel_handler_name(c->d, v->handler, name, sizeof name));
-}
-
 /* All low halfwords below one upper one. */
 static int run_half(const referee *r, const xs_kernel_decoder *d, uint32_t upper, run_list *runs)
 {
-    char text[256];
     uint32_t word;
     xs_kernel_end end =
-        xs_kernel_runs(d, upper << 16, upper << 16 | 0xffff, collect, &(collector){d, runs}, &word);
+        xs_kernel_runs(d, upper << 16, upper << 16 | 0xffff, run_collect, &(run_collector){d, runs}, &word);
     if (end == XS_KERNEL_DONE) return STATUS_OK;
     if (end == XS_KERNEL_STOPPED) return complain(STATUS_INTERNAL, "out of memory");
-    xs_kernel_crash_text(xs_kernel_crashed(d->k), text, sizeof text);
-    return complain(STATUS_INTERNAL, "%s: 0x%08" PRIx32 ": %s crashes: %s", r->path, word, d->name, text);
+    return referee_crashed(r, d, word, d->name);
 }
 
 /* Upper halfwords worth trying: single bits, all ones, and some of no pattern. */

@@ -166,12 +166,8 @@ static int check_rule(match *m, size_t entry, tally *t)
     uint32_t word;
     const xs_entry *e = &xs_decoder_entries(m->view.decoder, &count)[entry];
     for (unsigned i = 0; i < STATES / STATES_EACH; i++) {
-        char text[256];
         if (!xs_generate_word(m->view.decoder, entry, &m->rng, &word)) break;
-        if (check_word(m, word, t)) continue;
-        xs_kernel_crash_text(xs_kernel_crashed(m->d.k), text, sizeof text);
-        return complain(STATUS_INTERNAL, "%s: 0x%08" PRIx32 ": %s crashes: %s", m->r->path, word,
-                        e->decision->handler, text);
+        if (!check_word(m, word, t)) return referee_crashed(m->r, &m->d, word, e->decision->handler);
     }
     return STATUS_OK;
 }

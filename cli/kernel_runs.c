@@ -41,6 +41,13 @@ bool run_add(run_list *runs, uint32_t first, uint32_t last, xs_class cls, const 
     return true;
 }
 
+bool run_collect(void *arg, uint32_t first, uint32_t last, const xs_kernel_verdict *v)
+{
+    const run_collector *c = arg;
+    char name[128];
+    return run_add(c->runs, first, last, v->cls, xs_kernel_handler_name(c->d, v->handler, name, sizeof name));
+}
+
 /* Of the same words and from the same kernel; addresses count from each list's first word. */
 bool runs_equal(const run_list *a, const run_list *b)
 {

@@ -150,21 +150,13 @@ static void note_difference(const scan *s, probe *p, tally *t)
 
 /* ---- one rule ------------------------------------------------------------------------------------- */
 
-static int crashed(const scan *s, const probe *p)
-{
-    char text[256];
-    xs_kernel_crash_text(xs_kernel_crashed(s->d.k), text, sizeof text);
-    return complain(STATUS_INTERNAL, "%s: 0x%08" PRIx32 ": %s crashes: %s", s->r->path, p->word, s->d.name,
-                    text);
-}
-
 static int check_rule(scan *s, const xs_rule *rule, tally *t)
 {
     for (; t->places < PLACES; t->places++) {
         probe p;
         make_probe(s, rule, &p);
         outcome o = compare(s, &p);
-        if (o.crashed) return crashed(s, &p);
+        if (o.crashed) return referee_crashed(s->r, &s->d, p.word, s->d.name);
         t->refused += o.kernel;
         if (o.differs && t->differences++ == 0) note_difference(s, &p, t);
     }

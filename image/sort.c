@@ -63,9 +63,8 @@ static void deal(const key *from, key *to, size_t count, unsigned at, uint32_t c
  * (the upper half of addresses, the section unless the file is relocatable) costs nothing more. */
 static key *sort_keys(key *keys, key *spare, size_t count)
 {
-    static const uint32_t zero[DIGITS][VALUES];
     uint32_t counts[DIGITS][VALUES];
-    memcpy(counts, zero, sizeof counts);
+    memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < count; i++)
         for (unsigned at = 0; at < DIGITS; at++)
             counts[at][digit(&keys[i], at)]++;
